@@ -1,0 +1,157 @@
+package monolith
+
+import "time"
+
+// ThreadState is a replication thread's state. Connecting is not folded into No.
+type ThreadState string
+
+// The thread states.
+const (
+	ThreadYes        ThreadState = "Yes"
+	ThreadConnecting ThreadState = "Connecting"
+	ThreadNo         ThreadState = "No"
+)
+
+// Replica is one replication channel in normalised form: one row per Channel_Name or Connection_name
+// whatever the version calls its columns. Texts are masked.
+type Replica struct {
+	Channel        string      `json:"channel"` // "" is the default channel
+	SourceHost     string      `json:"source_host"`
+	SourcePort     int         `json:"source_port"`
+	SourceUser     string      `json:"source_user"`
+	SourceUUID     string      `json:"source_uuid,omitempty"`
+	SourceServerID uint32      `json:"source_server_id"`
+	IO             ThreadState `json:"io"`
+	IOState        string      `json:"io_state"` // what the receiver is doing, in the server's words
+	SQL            ThreadState `json:"sql"`
+	SQLState       string      `json:"sql_state"`
+	// Lag is Seconds_Behind_Source as given; nil is the server's NULL: unknown, never 0.
+	Lag               *int64 `json:"lag"`
+	SQLDelay          int64  `json:"sql_delay"`           // wanted delay in seconds
+	SQLRemainingDelay *int64 `json:"sql_remaining_delay"` // nil: not waiting
+	// Delay is max(0, Lag − SQLDelay), and nil where Lag is nil or a thread does not run.
+	Delay          *int64 `json:"delay"`
+	IOErrno        int    `json:"io_errno"`
+	IOError        string `json:"io_error"`
+	SQLErrno       int    `json:"sql_errno"`
+	SQLError       string `json:"sql_error"`
+	SourceLogFile  string `json:"source_log_file"`
+	ReadLogPos     int64  `json:"read_source_log_pos"`
+	RelaySourceLog string `json:"relay_source_log_file"`
+	ExecLogPos     int64  `json:"exec_source_log_pos"`
+	RelayLogFile   string `json:"relay_log_file"`
+	RelayLogPos    int64  `json:"relay_log_pos"`
+	RelaySpace     int64  `json:"relay_log_space"` // bytes
+	UntilCondition string `json:"until_condition"`
+	AutoPosition   bool   `json:"auto_position"` // Auto_Position=1, or MariaDB Using_Gtid other than No
+	GTIDMode       string `json:"gtid,omitempty"`
+	RetrievedGTID  string `json:"retrieved_gtid_set,omitempty"`
+	ExecutedGTID   string `json:"executed_gtid_set,omitempty"`
+	SSL            bool   `json:"ssl"`
+	// Missing lists the normalised fields whose column the server did not send though its version has
+	// it: what depends on them cannot be evaluated.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// ReadsFromGroup reports whether the channel belongs to Group Replication, which has states of its own.
+func (r *Replica) ReadsFromGroup() bool {
+	return r.Channel == "group_replication_applier" || r.Channel == "group_replication_recovery"
+}
+
+// Process is one row of the process list, its text masked.
+type Process struct {
+	ID      uint64 `json:"id"`
+	User    string `json:"user"`
+	Host    string `json:"host"`
+	DB      string `json:"db"`
+	Command string `json:"command"`
+	Seconds int64  `json:"seconds"`
+	State   string `json:"state"`
+	Info    string `json:"info"`
+	Own     bool   `json:"own,omitempty"` // Monolith's own connection
+}
+
+// ProcessList is a process list: the longest-running rows up to a cap, and counts over all of them.
+type ProcessList struct {
+	Taken   time.Time `json:"taken"`
+	Total   int       `json:"total"`    // rows the server showed
+	OnlyOwn bool      `json:"only_own"` // PROCESS is missing: other people's threads are not visible
+	Rows    []Process `json:"rows"`
+	ByUser  []Count   `json:"by_user"`
+	ByHost  []Count   `json:"by_host"`
+	ByState []Count   `json:"by_state"`
+}
+
+// Count is a name and how often it occurs.
+type Count struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// Account is one account in normalised form. No hash is ever read into it: only whether the
+// authentication text is empty, and how long it is.
+type Account struct {
+	User            string     `json:"user"`
+	Host            string     `json:"host"`
+	Plugin          string     `json:"plugin"`
+	AuthEmpty       bool       `json:"auth_empty"`
+	AuthLength      int        `json:"auth_length"`
+	Alternatives    []AuthWay  `json:"alternatives,omitempty"` // MariaDB's auth_or
+	Locked          bool       `json:"locked"`
+	Expired         bool       `json:"expired"`
+	IsRole          bool       `json:"is_role"`
+	Reserved        bool       `json:"reserved"`   // made by the server or the cloud: never reported
+	Privileges      []string   `json:"privileges"` // global ones, upper case, sorted
+	GrantGlobal     bool       `json:"grant_global"`
+	GrantBelow      bool       `json:"grant_below"` // GRANT OPTION on a schema, table or routine
+	SchemaGrants    int        `json:"schema_grants"`
+	TableGrants     int        `json:"table_grants"`
+	ColumnGrants    int        `json:"column_grants"`
+	RoutineGrants   int        `json:"routine_grants"`
+	Roles           int        `json:"roles"`
+	Proxies         int        `json:"proxies"`
+	PasswordChanged *time.Time `json:"password_changed,omitempty"`
+}
+
+// AuthWay is one of several ways in which an account may log in.
+type AuthWay struct {
+	Plugin     string `json:"plugin"`
+	AuthEmpty  bool   `json:"auth_empty"`
+	AuthLength int    `json:"auth_length"`
+}
+
+// SchemaSizes is the result of a size scan.
+type SchemaSizes struct {
+	Taken   time.Time    `json:"taken"`
+	Tables  int          `json:"tables"`  // counted cheaply before the scan
+	Sampled bool         `json:"sampled"` // the cap was reached: sums are of a part, tables may be missing
+	Schemas []SchemaSize `json:"schemas"` // by schema and engine
+	Largest []TableSize  `json:"largest"` // the largest tables, at most ten a schema
+}
+
+// SchemaSize sums the base tables of one engine in one schema. Bytes.
+type SchemaSize struct {
+	Schema string `json:"schema"`
+	Engine string `json:"engine"`
+	Tables int    `json:"tables"`
+	Data   int64  `json:"data"`
+	Index  int64  `json:"index"`
+	Free   int64  `json:"free"`
+}
+
+// TableSize is one table. Bytes; Rows is the server's estimate.
+type TableSize struct {
+	Schema string `json:"schema"`
+	Table  string `json:"table"`
+	Engine string `json:"engine"`
+	Rows   int64  `json:"rows"`
+	Data   int64  `json:"data"`
+	Index  int64  `json:"index"`
+	Free   int64  `json:"free"`
+}
+
+// BinaryLog is one file of SHOW BINARY LOGS.
+type BinaryLog struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // bytes
+}

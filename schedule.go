@@ -1,0 +1,34 @@
+package monolith
+
+import "strings"
+
+// The schedules on which collectors run.
+const (
+	Fast   = "fast"   // status, replication, InnoDB, host
+	Slow   = "slow"   // variables, process list
+	Hourly = "hourly" // accounts, binary logs
+	Sizes  = "sizes"  // schema sizes
+	Daily  = "daily"  // what changes rarely
+)
+
+// ScheduleNames lists the schedules from the quickest to the slowest.
+var ScheduleNames = []string{Fast, Slow, Hourly, Sizes, Daily}
+
+// DefaultSchedules gives each schedule's cron expression; people change them per server or group.
+var DefaultSchedules = map[string]string{
+	Fast: "@every 10s", Slow: "@every 60s", Hourly: "@every 1h", Sizes: "@every 6h", Daily: "@every 24h",
+}
+
+// ScheduleOf gives the schedule on which a metric is collected by default. Readers of history use it
+// to know how long a value stays good.
+func ScheduleOf(metric string) string {
+	switch {
+	case strings.HasPrefix(metric, "schema."):
+		return Sizes
+	case strings.HasPrefix(metric, "server.binary_log"), strings.HasPrefix(metric, "server.account"):
+		return Hourly
+	case strings.HasPrefix(metric, "server.processes"), strings.HasPrefix(metric, "variable."):
+		return Slow
+	}
+	return Fast
+}
