@@ -2,18 +2,19 @@ package monolith
 
 import "time"
 
-// Retention says how long history is kept. A tier ends at its days or at its budget, what comes first.
+// Retention is how long history is kept. What is older than a tier's days is deleted; RawBytes is a
+// budget for the raw tier on disk. Whichever comes first wins.
 type Retention struct {
-	RawDays    int   `json:"raw_days"`    // every poll; default 14
-	TenMinDays int   `json:"10m_days"`    // 10 min roll-ups; default 396 (13 months)
-	HourDays   int   `json:"1h_days"`     // 1 h roll-ups; default 1826 (5 years)
-	ChangeDays int   `json:"change_days"` // texts, variables and marks; default 1826
-	RawBytes   int64 `json:"raw_bytes"`   // disk budget of the raw tier over all servers; default 20 GB; 0: none
+	RawDays       int   `json:"raw_days"`
+	TenMinuteDays int   `json:"ten_minute_days"`
+	HourDays      int   `json:"hour_days"` // also texts, variables and marks
+	RawBytes      int64 `json:"raw_bytes"`
 }
 
-// DefaultRetention is what holds until people change it.
+// DefaultRetention is 14 days of raw values in at most 20 GB, 13 months of ten-minute and five years of
+// hourly values.
 func DefaultRetention() Retention {
-	return Retention{RawDays: 14, TenMinDays: 396, HourDays: 1826, ChangeDays: 1826, RawBytes: 20e9}
+	return Retention{RawDays: 14, TenMinuteDays: 396, HourDays: 1826, RawBytes: 20 << 30}
 }
 
 // Validate gives an [InvalidError] naming the field that makes no sense.
@@ -22,53 +23,83 @@ func (r Retention) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"raw_days", r.RawDays}, {"10m_days", r.TenMinDays}, {"1h_days", r.HourDays}, {"change_days", r.ChangeDays}} {
+	}{{"raw_days", r.RawDays}, {"ten_minute_days", r.TenMinuteDays}, {"hour_days", r.HourDays}} {
 		if f.value < 1 || f.value > most {
 			return Invalid(f.name, "history is kept from 1 to 36525 days")
 		}
 	}
+	const shorter = "a roll-up must be kept at least as long as what it is made of"
 	switch {
-	case r.TenMinDays < r.RawDays:
-		return Invalid("10m_days", "roll-ups must be kept at least as long as what they are made of", "give at least the days of the raw tier")
-	case r.HourDays < r.TenMinDays:
-		return Invalid("1h_days", "roll-ups must be kept at least as long as what they are made of", "give at least the days of the 10 min tier")
-	case r.RawBytes < 0:
-		return Invalid("raw_bytes", "a budget can't be negative", "0 means no budget")
-	case r.RawBytes > 0 && r.RawBytes < 16<<20:
-		return Invalid("raw_bytes", "less than 16 MiB does not hold a useful history", "give more, or 0 for no budget")
+	case r.TenMinuteDays < r.RawDays:
+		return Invalid("ten_minute_days", shorter, "give at least as many days as raw_days")
+	case r.HourDays < r.TenMinuteDays:
+		return Invalid("hour_days", shorter, "give at least as many days as ten_minute_days")
+	case r.RawBytes < 16<<20:
+		return Invalid("raw_bytes", "less than 16 MiB does not hold a useful history", "give at least 16777216")
 	}
 	return nil
 }
 
-// TierUsage is what one part of history takes, or would take.
-type TierUsage struct {
-	Tier   string    `json:"tier"` // head, raw, 10m, 1h or changes
-	Bytes  int64     `json:"bytes"`
-	Rows   int64     `json:"rows,omitempty"`
-	Oldest time.Time `json:"oldest,omitzero"` // zero: the tier is empty
-	Newest time.Time `json:"newest,omitzero"`
-	// Limit says what ends the tier now or would end it: "days" or "bytes"; Days are those it really holds.
-	Limit string  `json:"limit,omitempty"`
-	Days  float64 `json:"days,omitempty"`
-}
-
-// Usage is what the store takes on disk now.
-type Usage struct {
-	Bytes int64       `json:"bytes"` // the database on disk, with its indexes and free pages, without the WAL
-	WAL   int64       `json:"wal"`   // write-ahead log of the embedded store; 0 elsewhere
-	Spool int64       `json:"spool"` // bytes that wait in memory since the store could not take them
-	Lost  uint64      `json:"lost"`  // polls that the spool had no room for, since the start
-	Tiers []TierUsage `json:"tiers"`
-	Taken time.Time   `json:"taken"`
-}
-
-// Estimate is what a [Retention] will take once it has filled, worked out from what the present
-// servers write. Days holds how far the raw tier reaches before the budget ends it.
+// Estimate says what a retention takes in the long run with the present servers, and what saving it
+// would delete now.
 type Estimate struct {
-	Bytes int64       `json:"bytes"`
-	Tiers []TierUsage `json:"tiers"`
-	// Basis says what was measured ("3 servers over the last 2.4 days"), since a young history guesses badly.
-	Basis string `json:"basis"`
-	// Deletes says what the first purge after saving would remove, per tier; 0 bytes where nothing.
-	Deletes []TierUsage `json:"deletes,omitempty"`
+	Tiers []TierEstimate `json:"tiers"`
+	Bytes int64          `json:"bytes"` // of all tiers once they are full
+	// BudgetDays is how many days of raw values RawBytes holds at the present growth; 0: unknown, nothing
+	// was packed yet.
+	BudgetDays float64 `json:"budget_days"`
+	Deletes    int64   `json:"deletes"` // bytes that would be deleted now
+}
+
+// TierEstimate is one tier of an [Estimate].
+type TierEstimate struct {
+	Tier        string    `json:"tier"`
+	BytesPerDay float64   `json:"bytes_per_day"` // measured on the last full days; 0: nothing to go by yet
+	Bytes       int64     `json:"bytes"`         // when full
+	Deletes     int64     `json:"deletes"`       // bytes that would go now
+	Oldest      time.Time `json:"oldest,omitzero"`
+	NewOldest   time.Time `json:"new_oldest,omitzero"` // oldest value afterwards
+}
+
+// Usage says what the store takes on disk.
+type Usage struct {
+	Engine string `json:"engine"`        // "SQLite 3.46.0", "MariaDB 10.11.6"
+	Path   string `json:"path"`          // the file, or host and database
+	Bytes  int64  `json:"bytes"`         // all of it, with indexes and free pages
+	WAL    int64  `json:"wal,omitempty"` // of SQLite's write-ahead log, not in Bytes
+	Free   int64  `json:"free"`          // pages inside that will be used again
+	// Tiers holds head, raw, 10m and 1h, in this order; bytes are payloads.
+	Tiers   []TierUsage   `json:"tiers"`
+	Servers []ServerUsage `json:"servers"`
+	// BytesPerDay is the growth of all servers over the last day, measured.
+	BytesPerDay float64    `json:"bytes_per_day"`
+	Spool       SpoolUsage `json:"spool"`
+	LastError   string     `json:"last_error,omitempty"` // of the background work; "" when the last attempt worked
+	LastErrorAt time.Time  `json:"last_error_at,omitzero"`
+	LastCommit  time.Time  `json:"last_commit,omitzero"`
+}
+
+// TierUsage is one tier of [Usage].
+type TierUsage struct {
+	Tier   string    `json:"tier"`
+	Rows   int64     `json:"blocks"`
+	Bytes  int64     `json:"bytes"`
+	Oldest time.Time `json:"oldest,omitzero"`
+}
+
+// ServerUsage is what one server's history takes.
+type ServerUsage struct {
+	Server      ServerID `json:"-"`
+	Name        string   `json:"server"`
+	Bytes       int64    `json:"bytes"`
+	BytesPerDay float64  `json:"bytes_per_day"` // measured over the last day
+}
+
+// SpoolUsage is what waits to be committed.
+type SpoolUsage struct {
+	Polls   int       `json:"polls"`
+	Bytes   int64     `json:"bytes"`
+	Limit   int64     `json:"limit"`
+	Oldest  time.Time `json:"oldest,omitzero"`
+	Dropped uint64    `json:"dropped"` // polls lost since the start because the spool was full
 }
