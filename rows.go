@@ -155,3 +155,32 @@ type BinaryLog struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"` // bytes
 }
+
+// VariableInfo says where a global variable's value comes from. Secrets are left out of Default.
+type VariableInfo struct {
+	Name string `json:"name"` // lower case, without the namespace
+	// Default is the compiled-in default; nil: not known for this server.
+	Default *string `json:"default"`
+	// Changed reports whether the value in force was set by somebody: in a file, on the command line or
+	// by SET. nil: not known.
+	Changed  *bool          `json:"changed"`
+	Origin   VariableOrigin `json:"origin,omitempty"`
+	Path     string         `json:"path,omitempty"`      // the option file, where the server says so
+	ReadOnly *bool          `json:"read_only,omitempty"` // true: only a restart changes it; nil: not known
+	// SetAt and SetBy tell when and by which account it was last SET (MySQL ≥ 8.0).
+	SetAt *time.Time `json:"set_at,omitempty"`
+	SetBy string     `json:"set_by,omitempty"`
+}
+
+// VariableOrigin is the kind of place that a variable's value in force comes from.
+type VariableOrigin string
+
+// The origins. "" is unknown.
+const (
+	OriginCompiled  VariableOrigin = "compiled"  // the built-in default
+	OriginAuto      VariableOrigin = "auto"      // worked out by the server from other settings
+	OriginFile      VariableOrigin = "file"      // an option file
+	OriginCommand   VariableOrigin = "command"   // the command line or the environment
+	OriginPersisted VariableOrigin = "persisted" // SET PERSIST (mysqld-auto.cnf)
+	OriginSet       VariableOrigin = "set"       // SET GLOBAL since the start
+)

@@ -41,6 +41,7 @@ type Snapshot struct {
 	Accounts   []Account
 	Schemas    *SchemaSizes
 	BinaryLogs []BinaryLog
+	Variables  []VariableInfo // where the variables' values come from, by name; read daily
 
 	Problems []Problem // of the collectors that ran in this poll
 	Costs    []Cost    // of the collectors that ran in this poll

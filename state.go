@@ -26,6 +26,7 @@ type State struct {
 	Accounts   []Account
 	Schemas    *SchemaSizes
 	BinaryLogs []BinaryLog
+	Variables  []VariableInfo // where the variables' values come from, by name
 
 	Problems []Problem // in force now, each with Since
 	Costs    []Cost    // the last cost of each collector
@@ -86,6 +87,9 @@ func (s *State) With(snap *Snapshot) *State {
 	}
 	if snap.BinaryLogs != nil {
 		n.BinaryLogs = snap.BinaryLogs
+	}
+	if snap.Variables != nil {
+		n.Variables = snap.Variables
 	}
 	n.mergeProblems(snap)
 	return n
