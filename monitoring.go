@@ -5,61 +5,76 @@ import (
 	"time"
 )
 
-// CollectorState says how a collector fares on one server.
+// CollectorState says how well a collector works on a server.
 type CollectorState string
 
 // The states of a collector.
 const (
-	CollectorWaiting CollectorState = "waiting" // has not run yet since Monolith started or the server was added
-	CollectorWorks   CollectorState = "works"   // the last run gave everything there is
-	CollectorReduced CollectorState = "reduced" // the last run gave less than there is: see Why
-	CollectorFailed  CollectorState = "failed"  // the last run gave nothing
-	CollectorOff     CollectorState = "off"     // switched off by people, or by back-off or a missing set-up
-	CollectorAbsent  CollectorState = "absent"  // this server has no such thing; not a fault
+	CollectorWorks   CollectorState = "works"
+	CollectorReduced CollectorState = "reduced" // it reads less than there is
+	CollectorOff     CollectorState = "off"     // it reads nothing: switched off, not there on this server, or refused
+	CollectorWaiting CollectorState = "waiting" // it has not run yet, or backs off
 )
 
-// CollectorStatus is one collector on one server as the Monitoring page shows it: whether it works,
+// CollectorStatus is one collector on one server, as the Monitoring page shows it: whether it works,
 // why not, and what it costs.
 type CollectorStatus struct {
-	Name       string         `json:"name"`
-	Title      string         `json:"title"`
-	Help       string         `json:"help"`     // one sentence
-	Schedule   string         `json:"schedule"` // one of [ScheduleNames]
-	Expression string         `json:"cron"`     // the schedule in force here, e.g. "@every 10s"
-	State      CollectorState `json:"state"`
-	Why        string         `json:"why,omitempty"`   // in words, masked; "" when it works
-	Cure       string         `json:"cure,omitempty"`  // what to do about it
-	Grant      string         `json:"grant,omitempty"` // the statement that gives the missing privilege; "" when none is missing
-	Last       time.Time      `json:"last,omitzero"`   // of the last run, whatever it gave; zero: none yet
-	Next       time.Time      `json:"next,omitzero"`   // of the next run; zero: not known or off
-	Runs       uint64         `json:"runs"`            // since Monolith started
-	Failures   uint64         `json:"failures"`        // of these runs
-	Cost       Cost           `json:"cost"`            // of the last run
+	Name     string         `json:"name"`
+	Title    string         `json:"title"`
+	Help     string         `json:"help"`     // one sentence
+	Schedule string         `json:"schedule"` // the schedule's name
+	When     string         `json:"when"`     // the schedule in words, with its zone
+	Interval time.Duration  `json:"-"`        // in force, after slowing down; 0 where it has none
+	Works    CollectorState `json:"state"`
+	Why      string         `json:"why,omitempty"` // why it does not fully work; "" when it does
+	// Grant is the statement that mends it, ready to be run; "" where no privilege is missing.
+	Grant string    `json:"grant,omitempty"`
+	Since time.Time `json:"since,omitzero"` // since when Why holds; zero when it works
+	// LastRun is when it last ran, successfully or not; Until is when a back-off ends. Zero: never, none.
+	LastRun time.Time `json:"last_run,omitzero"`
+	Until   time.Time `json:"until,omitzero"`
+	// Cost is that of the last run, CostPerMinute the time spent waiting for answers, per minute at the
+	// interval in force.
+	Cost          Cost          `json:"cost"`
+	CostPerMinute time.Duration `json:"-"`
+	Runs          uint64        `json:"runs"`     // in this process
+	Timeouts      uint64        `json:"timeouts"` // of these ended by a deadline
 }
 
-// TestStep is one step of a live connection test, in the order in which they were tried.
+// MarshalJSON adds interval (seconds) and cost_per_minute_ms.
+func (s CollectorStatus) MarshalJSON() ([]byte, error) {
+	type plain CollectorStatus
+	return json.Marshal(struct {
+		plain
+		Interval      float64 `json:"interval"`
+		CostPerMinute float64 `json:"cost_per_minute_ms"`
+	}{plain(s), s.Interval.Seconds(), milliseconds(s.CostPerMinute)})
+}
+
+// StepResult says how a step of a connection test ended.
+type StepResult string
+
+// The results of a step.
+const (
+	StepOK      StepResult = "ok"
+	StepWarn    StepResult = "warn"    // works, with less than there could be
+	StepFailed  StepResult = "failed"  // see its Cure
+	StepSkipped StepResult = "skipped" // an earlier step failed, or it does not apply
+)
+
+// TestStep is one step of a live connection test. Texts are masked.
 type TestStep struct {
-	Name  string        `json:"name"`           // resolve, connect, tls, login, identify, privileges or the name of a collector
-	Title string        `json:"title"`          // "Log in as monolith"
-	OK    bool          `json:"ok"`             // false: it failed, or was not tried since one before failed
-	Tried bool          `json:"tried"`          // false: not reached
-	Text  string        `json:"text,omitempty"` // what was found, or what went wrong; masked
-	Cure  string        `json:"cure,omitempty"` // what to do; "" where there is nothing to do
-	Took  time.Duration `json:"-"`
+	Name   string        `json:"name"`  // resolve, connect, tls, login, version, or a collector's name
+	Title  string        `json:"title"` // "Resolve the name"
+	Result StepResult    `json:"result"`
+	Text   string        `json:"text,omitempty"`  // what was found, or what went wrong
+	Cure   string        `json:"cure,omitempty"`  // what to do about it; "" when nothing
+	Grant  string        `json:"grant,omitempty"` // the statement that gives a collector what it lacks
+	Code   int           `json:"code,omitempty"`  // MySQL's error number; 0 where there is none
+	Took   time.Duration `json:"-"`               // 0 for a skipped step
 }
 
-// TestReport is the outcome of a live connection test. It holds no secret.
-type TestReport struct {
-	OK       bool       `json:"ok"` // the server can be monitored; parts may still be reduced
-	Identity Identity   `json:"identity,omitzero"`
-	Account  string     `json:"account,omitempty"` // user@host as the server sees us
-	Steps    []TestStep `json:"steps"`
-	// Grants are the statements that would make every collector work fully, for exactly this server.
-	Grants []string      `json:"grants,omitempty"`
-	Took   time.Duration `json:"-"`
-}
-
-// MarshalJSON adds took_ms, the duration in milliseconds.
+// MarshalJSON adds took_ms.
 func (s TestStep) MarshalJSON() ([]byte, error) {
 	type plain TestStep
 	return json.Marshal(struct {
@@ -68,16 +83,19 @@ func (s TestStep) MarshalJSON() ([]byte, error) {
 	}{plain(s), milliseconds(s.Took)})
 }
 
-// MarshalJSON adds took_ms, the duration in milliseconds.
-func (r TestReport) MarshalJSON() ([]byte, error) {
-	type plain TestReport
-	return json.Marshal(struct {
-		plain
-		Took float64 `json:"took_ms"`
-	}{plain(r), milliseconds(r.Took)})
+// TestReport is the result of a live connection test. It holds no password.
+type TestReport struct {
+	OK       bool       `json:"ok"` // logged in and read the status: the server can be watched
+	Up       bool       `json:"up"` // something that speaks MySQL's protocol answered
+	Steps    []TestStep `json:"steps"`
+	Identity Identity   `json:"identity,omitzero"` // zero when the login failed
+	Account  string     `json:"account,omitempty"` // user@host as the server sees it
+	TLS      string     `json:"tls,omitempty"`     // "TLS 1.3, certificate not checked", "not encrypted"
+	// Grants are all statements that the account still lacks for everything to work.
+	Grants []string `json:"grants,omitempty"`
 }
 
-// MarshalJSON adds took_ms, the duration in milliseconds.
+// MarshalJSON adds took_ms.
 func (c Cost) MarshalJSON() ([]byte, error) {
 	type plain Cost
 	return json.Marshal(struct {
@@ -90,13 +108,15 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }
 
-// Statistics are the poller's counters over all servers since Monolith started.
+// Statistics are the poller's own figures since it was made.
 type Statistics struct {
-	Servers  int     // polled: not paused
-	Running  bool    // the scheduler runs
-	InFlight int     // polls running now
-	Polls    uint64  // finished, whatever they gave
-	Failed   uint64  // of these: the status was not read
-	Skipped  uint64  // ticks on which the poll before was still running
-	Seconds  float64 // spent in polls, summed
+	Servers    int    // that are polled: paused ones are not
+	InFlight   int    // polls running now
+	Polls      uint64 // finished, whatever came out
+	Failed     uint64 // finished without reading the status
+	Skipped    uint64 // not begun because the one before still ran
+	Panics     uint64 // caught in collectors and handlers
+	Connects   uint64 // connections opened
+	Statements uint64 // sent to monitored servers
+	Bytes      uint64 // received from monitored servers
 }
