@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"monolith/internal/realpart"
 )
 
 // patience bounds each start and stop: a loaded two-core machine needs several seconds, a healthy one less than one.
@@ -133,21 +135,9 @@ func launch(spec Spec) (*Server, error) {
 func giveUp(tb testing.TB, err error) {
 	tb.Helper()
 	if missing := new(MissingError); errors.As(err, &missing) {
-		Missing(tb, missing.What, missing.How)
+		realpart.Missing(tb, missing.What, missing.How)
 	}
 	tb.Fatal(err)
-}
-
-// Missing ends a test that needs a real part which is not on this machine: it fails when MONOLITH_REQUIRE_REAL=1
-// and else is skipped, saying what is missing and how to get it, on standard error too.
-func Missing(tb testing.TB, what, how string) {
-	tb.Helper()
-	text := fmt.Sprintf("%s is missing; to get it: %s", what, how)
-	if os.Getenv("MONOLITH_REQUIRE_REAL") == "1" {
-		tb.Fatal(text)
-	}
-	fmt.Fprintf(os.Stderr, "\n*** SKIPPED %s: %s\n", tb.Name(), text)
-	tb.Skip(text)
 }
 
 // DSN is an account's over TCP, without a schema, in go-sql-driver's form.
