@@ -51,7 +51,8 @@ func KindOf(name string) Kind {
 		}
 		return Gauge
 	case "replica":
-		if strings.HasSuffix(rest, "_total") {
+		// A position within a log file only grows; at the next file it falls, which makes a gap.
+		if strings.HasSuffix(rest, "_total") || strings.HasSuffix(rest, "_log_pos") {
 			return Counter
 		}
 		return Gauge

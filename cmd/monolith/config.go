@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+
+	"monolith"
+)
+
+// loadConfig reads a configuration file: YAML with the long names of the flags as keys. A key that is
+// no flag is an error, so that a typing mistake never silently leaves a default in force.
+func loadConfig(r io.Reader) (kong.Resolver, error) {
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return nil, fmt.Errorf("config: %s", yaml.FormatError(err, false, true))
+	}
+	return &configFile{values}, nil
+}
+
+// configFile answers kong's question for a flag from the file.
+type configFile struct{ values map[string]any }
+
+// Validate refuses keys that no flag of the chosen program has.
+func (c *configFile) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	var names []string
+	for _, command := range app.Children {
+		for _, flag := range command.Flags {
+			if !known[flag.Name] {
+				names = append(names, flag.Name)
+			}
+			known[flag.Name] = true
+		}
+	}
+	for key := range c.values {
+		if !known[key] {
+			return monolith.Invalid("config", fmt.Sprintf("unknown key %q", key), "one of "+strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// Resolve gives a flag's value in the file, or nil.
+func (c *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	return c.values[flag.Name], nil
+}
