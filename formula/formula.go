@@ -1,40 +1,64 @@
-// Package formula is the one expression language of graphs, rules, export fields and the API.
+// Package formula is the one expression language of graphs, rules, export fields and the API:
+//
+//	rate(status.Com_select) / rate(status.Questions)
+//
+// means the same wherever it stands. [Parse] checks a text against the language and the name table, [Series]
+// evaluates formulas over a range and [Formula.At] at a moment. docs/formulas.md describes the language
+// for people.
+//
+// The rule above all others: a formula with an input that is missing has no value and says which input
+// and why. It is never evaluated with a 0 in the input's place.
 package formula
 
 import (
+	"slices"
+	"strings"
 	"time"
-
-	"monolith"
 )
 
 // Formula is a checked expression. It is immutable and safe for use by several goroutines.
 type Formula struct {
 	text string
+	unit *unit
 }
 
 // Parse reads a formula whose names must stand in the built-in name table. Errors are
-// [*monolith.InvalidError] with the 1-based column and a cure.
+// [*monolith.InvalidError] with the 1-based column in characters and, where there is one, a cure.
 func Parse(text string) (*Formula, error) { return ParseWith(text, nil) }
 
 // ParseWith is [Parse] with more names: known reports whether a name such as "status.Foo" was seen on a
 // watched server. It may be nil.
 func ParseWith(text string, known func(name string) bool) (*Formula, error) {
-	return nil, &monolith.InvalidError{Column: 1, Reason: "not ready"}
+	u, err := parse(text, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.compile(); err != nil {
+		return nil, wrong(0, "", "the formula can't be compiled: %v", err)
+	}
+	return &Formula{text: strings.TrimSpace(text), unit: u}, nil
 }
 
 // String gives the formula as it was written, without surrounding space.
 func (f *Formula) String() string { return f.text }
-
-// Unit guesses the unit of the result: "bytes/s", "1/s", "%", "s", "bytes", or "" when nothing is known.
-func (f *Formula) Unit() string { return "" }
 
 // Input is one thing that a formula reads.
 type Input struct {
 	Name     string        // "status.Questions", without instance
 	Func     string        // "rate", "delta", "avg_over" …; "" for the plain value
 	Window   time.Duration // the function's own window; 0: the step, the rule's or the caller's window
+	Ago      time.Duration // how far back the reading lies: a week under week_ago, else 0
 	Optional bool          // it stands left of ??, so a server without it is no error
 }
 
 // Inputs lists what the formula reads, in the order of writing, each once.
-func (f *Formula) Inputs() []Input { return nil }
+func (f *Formula) Inputs() []Input {
+	var out []Input
+	f.unit.reads(func(s *slot) {
+		in := Input{s.name, s.fn, s.window, s.ago, s.optional}
+		if !slices.Contains(out, in) {
+			out = append(out, in)
+		}
+	})
+	return out
+}

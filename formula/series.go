@@ -2,13 +2,14 @@ package formula
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"monolith"
 )
 
-// Source answers queries from history.
+// Source answers queries from history. The store implements it.
 type Source interface {
 	Read(ctx context.Context, q monolith.Query) (*monolith.Range, error)
 }
@@ -23,12 +24,13 @@ type Request struct {
 // Result is one formula over a range.
 type Result struct {
 	Start time.Time     // where step 0 begins
-	Step  time.Duration // as history answered: not finer than its tier
-	Tier  string        // "raw", "10m" or "1h"
-	Lines []Line        // one, or one an instance; all of one length
-	// Why says why there is no line, or no value in any line, naming the input; "" otherwise.
-	Why string
-	// Absent is set when that is because this server does not have an input by design.
+	Step  time.Duration // as history answered: it may be coarser than asked for
+	Tier  string        // "raw", "10m" or "1h"; "" when nothing was read
+	// Lines holds one line, or one an instance, sorted by instance, all of one length. It is empty if and
+	// only if no line would have a value; then Why says the reason and names the input.
+	Lines []Line
+	Why   string
+	// Absent is set when the reason is that this server does not have an input by design.
 	Absent bool
 }
 
@@ -39,7 +41,216 @@ type Line struct {
 	Min, Max monolith.Floats // the band, see [Series]; nil where there is none
 }
 
-// Series evaluates formulas over a range with one read of the history.
+// maxSteps bounds what one call may ask of history, windows included.
+const maxSteps = 2_000_000
+
+// Series evaluates formulas over a range, with one read of the history for all of them; a second one when
+// a formula uses week_ago. What windows need before From is read and cut off again. The results are
+// in the order of the formulas and share one grid, which begins at the step that holds From.
+//
+// A formula with instances gives one line for each instance that all its inputs have; inputs without
+// instances count for each.
+//
+// A line has a band where its formula has a single input, a plain name or rate(name) over the step, and a step
+// stands for several readings: the formula of the least and of the greatest of these. With several inputs
+// nobody knows which extremes came together, and there is none.
+//
+// An error is the source's, or a bad request ([monolith.InvalidError]); inputs without values are no error.
 func Series(ctx context.Context, src Source, req Request, formulas ...*Formula) ([]Result, error) {
-	return nil, errors.New("formula: series: not ready")
+	if req.Step <= 0 {
+		return nil, monolith.Invalid("step", "the step must be longer than nothing")
+	}
+	if !req.From.Before(req.To) {
+		return nil, monolith.Invalid("from", "the range must begin before it ends")
+	}
+	r, err := read(ctx, src, req, formulas)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(formulas))
+	for i, f := range formulas {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("formula: series: %w", err)
+		}
+		results[i] = r.evaluate(f.unit)
+	}
+	return results, nil
+}
+
+// reader holds what a call has read. It implements inputs.
+type reader struct {
+	start    time.Time
+	step     time.Duration
+	n        int
+	tier     string
+	now, ago *source // ago: a week earlier; nil when nobody asked
+}
+
+// source is one answer of history, indexed.
+type source struct {
+	rng    *monolith.Range
+	grid   *grid
+	series map[string][]*monolith.Series
+	absent map[string]bool
+}
+
+func newSource(rng *monolith.Range) (*source, error) {
+	if rng == nil || rng.Step <= 0 {
+		return nil, fmt.Errorf("formula: history answered without a grid")
+	}
+	s := &source{rng: rng, series: make(map[string][]*monolith.Series), absent: make(map[string]bool, len(rng.Absent))}
+	for i := range rng.Series {
+		name := rng.Series[i].Metric.Name
+		s.series[name] = append(s.series[name], &rng.Series[i])
+	}
+	for _, name := range rng.Absent {
+		s.absent[name] = true
+	}
+	return s, nil
+}
+
+// demand is what has to be read: names, and how far before the range's beginning.
+type demand struct {
+	names []string
+	back  time.Duration
+}
+
+func (d *demand) add(s *slot, step time.Duration) {
+	if !slices.Contains(d.names, s.name) {
+		d.names = append(d.names, s.name)
+	}
+	back := s.window
+	if s.fn == "changed" {
+		back += step // compares with the reading before the window
+	}
+	d.back = max(d.back, back)
+}
+
+func read(ctx context.Context, src Source, req Request, formulas []*Formula) (*reader, error) {
+	var now, ago demand
+	for _, f := range formulas {
+		f.unit.reads(func(s *slot) {
+			if s.ago > 0 {
+				ago.add(s, req.Step)
+			} else {
+				now.add(s, req.Step)
+			}
+		})
+	}
+	r := &reader{}
+	var err error
+	if len(now.names) > 0 {
+		if r.now, err = fetch(ctx, src, req, &now, 0); err != nil {
+			return nil, err
+		}
+		r.step, r.tier = r.now.rng.Step, r.now.rng.Tier
+		before := req.From.Sub(r.now.rng.Start) / r.step
+		r.start, r.n = r.now.rng.Start.Add(before*r.step), max(r.now.rng.N-int(before), 0)
+	}
+	if len(ago.names) > 0 {
+		if r.ago, err = fetch(ctx, src, req, &ago, week); err != nil {
+			return nil, err
+		}
+	}
+	if r.now == nil { // constants, or only the past
+		r.step = req.Step
+		r.start = time.Unix(0, req.From.UnixNano()-req.From.UnixNano()%int64(r.step)).UTC()
+		if r.ago != nil {
+			r.step, r.tier = r.ago.rng.Step, r.ago.rng.Tier
+			before := req.From.Add(-week).Sub(r.ago.rng.Start) / r.step
+			r.start = r.ago.rng.Start.Add(before*r.step + week)
+		}
+		r.n = int((req.To.Sub(r.start) + r.step - 1) / r.step)
+	}
+	if r.now != nil {
+		r.now.grid = newGrid(r.now.rng, r.start, r.step, r.n)
+	}
+	if r.ago != nil {
+		r.ago.grid = newGrid(r.ago.rng, r.start.Add(-week), r.step, r.n)
+	}
+	return r, nil
+}
+
+func fetch(ctx context.Context, src Source, req Request, d *demand, ago time.Duration) (*source, error) {
+	back := (d.back + req.Step - 1) / req.Step * req.Step
+	q := monolith.Query{Server: req.Server, Metrics: d.names,
+		From: req.From.Add(-ago - back), To: req.To.Add(-ago), Step: req.Step}
+	if q.To.Sub(q.From)/q.Step > maxSteps {
+		return nil, monolith.Invalid("step", "the range has too many steps of this length", "a longer step or a shorter range")
+	}
+	rng, err := src.Read(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("formula: read history: %w", err)
+	}
+	return newSource(rng)
+}
+
+func (r *reader) find(s *slot) ([]*monolith.Series, *grid) {
+	from := r.now
+	if s.ago > 0 {
+		from = r.ago
+	}
+	return from.series[s.name], from.grid
+}
+
+func (r *reader) isAbsent(name string) bool {
+	return r.now != nil && r.now.absent[name] || r.ago != nil && r.ago.absent[name]
+}
+
+func (r *reader) steps() int     { return r.n }
+func (r *reader) period() string { return "in this range" }
+
+// evaluate gives the result of one unit.
+func (r *reader) evaluate(u *unit) Result {
+	out := Result{Start: r.start, Step: r.step, Tier: r.tier}
+	if r.n <= 0 {
+		out.Why = "there is no history in this range"
+		return out
+	}
+	b, missing := u.bind(r)
+	if missing != nil {
+		out.Why, out.Absent = missing.why, missing.absent
+		return out
+	}
+	why, any := "", false
+	for _, instance := range b.instances {
+		slots := b.of(instance)
+		line := Line{Instance: instance}
+		var reason string
+		if line.V, reason = b.numbers(slots); reason == "" {
+			any = true
+			line.Min, line.Max = b.band(slots, line.V)
+		} else if why == "" {
+			why = reason
+		}
+		out.Lines = append(out.Lines, line)
+	}
+	if !any {
+		out.Lines, out.Why = nil, why
+	}
+	return out
+}
+
+// band evaluates the unit with the least and the greatest readings of its only input.
+func (b *bound) band(slots []*column, v []float64) (low, high monolith.Floats) {
+	if len(slots) != 1 || !b.unit.columns || b.unit.root.kind == kindBool {
+		return nil, nil
+	}
+	c := slots[0]
+	if c == nil || c.lo == nil || c.hi == nil || c.text != nil {
+		return nil, nil
+	}
+	low, _ = b.vector([]*column{{num: c.lo}})
+	high, _ = b.vector([]*column{{num: c.hi}})
+	wide := false
+	for i, x := range v {
+		// A formula may turn the readings round (100 - x), or have its extreme in between.
+		a, z := min(low[i], high[i], x), max(low[i], high[i], x) // NaN if one is
+		low[i], high[i] = a, z
+		wide = wide || a < z
+	}
+	if !wide {
+		return nil, nil
+	}
+	return low, high
 }

@@ -1,0 +1,144 @@
+package formula
+
+import "math"
+
+// class says how a function treats its arguments.
+type class uint8
+
+const (
+	classWindow class = iota // first argument a name, then lengths of time: reads history
+	classValue               // works on values
+	classGroup               // makes one value of all instances
+)
+
+// function is the declaration of one function of the language.
+type function struct {
+	name     string
+	class    class
+	min, max int // number of arguments
+	usage    string
+}
+
+// functionTable gives the functions of the language; docs/formulas.md describes each.
+func functionTable() []function {
+	return []function{
+		{"rate", classWindow, 1, 2, `rate(name[, "1h"])`},
+		{"delta", classWindow, 1, 2, `delta(name[, "1h"])`},
+		{"avg_over", classWindow, 1, 2, `avg_over(name[, "1h"])`},
+		{"min_over", classWindow, 1, 2, `min_over(name[, "1h"])`},
+		{"max_over", classWindow, 1, 2, `max_over(name[, "1h"])`},
+		{"changed", classWindow, 1, 2, `changed(name[, "1h"])`},
+		{"forecast", classWindow, 1, 3, `forecast(name[, "6h"[, "1d"]])`},
+		{"week_ago", classWindow, 1, 1, `week_ago(name)`},
+		{"greatest", classValue, 2, 20, `greatest(a, b, …)`},
+		{"least", classValue, 2, 20, `least(a, b, …)`},
+		{"percent", classValue, 2, 2, `percent(part, whole)`},
+		{"abs", classValue, 1, 1, `abs(a)`},
+		{"round", classValue, 1, 2, `round(a[, digits])`},
+		{"floor", classValue, 1, 1, `floor(a)`},
+		{"ceil", classValue, 1, 1, `ceil(a)`},
+		{"sum", classGroup, 1, 1, `sum(a)`},
+		{"avg_of", classGroup, 1, 1, `avg_of(a)`},
+		{"min_of", classGroup, 1, 1, `min_of(a)`},
+		{"max_of", classGroup, 1, 1, `max_of(a)`},
+		{"count_of", classGroup, 1, 1, `count_of(a)`},
+		{"only", classGroup, 2, 2, `only(a, "instance")`},
+	}
+}
+
+func lookupFunction(name string) (function, bool) {
+	for _, f := range functionTable() {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return function{}, false
+}
+
+// finite gives v, or NaN for what no number may be.
+func finite(v float64) float64 {
+	if v-v != 0 {
+		return math.NaN()
+	}
+	return v
+}
+
+// binary gives the arithmetic of two numbers; NaN is "no value". Nothing else in the package adds,
+// divides or compares values of a formula, so columns and programs can't drift apart in it.
+func binary(op string, a, b float64) float64 {
+	switch op {
+	case "+":
+		return finite(a + b)
+	case "-":
+		return finite(a - b)
+	case "*":
+		return finite(a * b)
+	case "/":
+		return finite(a / b)
+	case "%":
+		return finite(math.Mod(a, b))
+	case "**":
+		// math.Pow gives 1 for a NaN to the power of 0 and for 1 to the power of NaN.
+		if a != a || b != b {
+			return math.NaN()
+		}
+		return finite(math.Pow(a, b))
+	case "percent":
+		return finite(100 * a / b)
+	case "greatest":
+		return math.Max(a, b) // NaN if one is
+	case "least":
+		return math.Min(a, b)
+	case "round":
+		if b == 0 {
+			return finite(math.Round(a))
+		}
+		scale := math.Pow(10, b)
+		if r := finite(math.Round(a*scale) / scale); r == r || a != a {
+			return r
+		}
+		return finite(a) // too large to have digits behind the point
+	}
+	return compare(op, a, b)
+}
+
+// compare gives 1 for true, 0 for false and NaN when a side has no value.
+func compare(op string, a, b float64) float64 {
+	if a != a || b != b {
+		return math.NaN()
+	}
+	var yes bool
+	switch op {
+	case "==":
+		yes = a == b
+	case "!=":
+		yes = a != b
+	case "<":
+		yes = a < b
+	case "<=":
+		yes = a <= b
+	case ">":
+		yes = a > b
+	case ">=":
+		yes = a >= b
+	}
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// unary is like [binary] for one number.
+func unary(op string, a float64) float64 {
+	switch op {
+	case opNegate:
+		return -a
+	case "abs":
+		return math.Abs(a)
+	case "floor":
+		return math.Floor(a)
+	case "ceil":
+		return math.Ceil(a)
+	}
+	return math.NaN()
+}
