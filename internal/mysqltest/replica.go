@@ -1,11 +1,13 @@
 package mysqltest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +54,8 @@ func (s *Server) CatchUp(tb testing.TB, primary *Server) {
 }
 
 // Replicate makes one server follow another from the beginning of its binary log, with an account made for it,
-// and waits until both threads run. It is done once in a replica's life.
+// and waits until both threads run. A server that follows already keeps its place and is only told the primary's
+// address, should that have changed.
 func Replicate(ctx context.Context, replica, primary *Process) error {
 	from, err := primary.open()
 	if err != nil {
@@ -64,6 +67,11 @@ func Replicate(ctx context.Context, replica, primary *Process) error {
 		return err
 	}
 	defer to.Close()
+	if row, err := statusRow(ctx, to, "SHOW SLAVE STATUS"); err == nil {
+		return follow(ctx, to, row["Master_Port"], primary)
+	} else if !errors.Is(err, errNoRow) {
+		return fmt.Errorf("mysqltest: replicate: %w", err)
+	}
 	user, password := "repl_"+strings.ToLower(rand.Text()[:6]), rand.Text()
 	change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%d, MASTER_USER='%s', MASTER_PASSWORD='%s', MASTER_CONNECT_RETRY=1",
 		primary.Host, primary.Port, user, password)
@@ -88,6 +96,20 @@ func Replicate(ctx context.Context, replica, primary *Process) error {
 	return waitRunning(ctx, to)
 }
 
+// follow lets a replica that knows its primary go on, at the primary's new port if it has one.
+func follow(ctx context.Context, db *sql.DB, port string, primary *Process) error {
+	var statements []string
+	if now := strconv.Itoa(primary.Port); port != now {
+		statements = []string{"STOP SLAVE", "CHANGE MASTER TO MASTER_PORT=" + now}
+	}
+	for _, statement := range append(statements, "START SLAVE") { // which only warns where it runs
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("mysqltest: replicate: %s: %w", statement, err)
+		}
+	}
+	return waitRunning(ctx, db)
+}
+
 func waitRunning(ctx context.Context, db *sql.DB) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -110,6 +132,8 @@ func waitRunning(ctx context.Context, db *sql.DB) error {
 	}
 }
 
+var errNoRow = errors.New("no row")
+
 // statusRow gives the one row of a SHOW statement by column name; NULL is "".
 func statusRow(ctx context.Context, db *sql.DB, statement string) (map[string]string, error) {
 	rows, err := db.QueryContext(ctx, statement)
@@ -122,7 +146,7 @@ func statusRow(ctx context.Context, db *sql.DB, statement string) (map[string]st
 		return nil, fmt.Errorf("%s: %w", statement, err)
 	}
 	if !rows.Next() {
-		return nil, errors.Join(fmt.Errorf("%s: no row", statement), rows.Err())
+		return nil, fmt.Errorf("%s: %w", statement, cmp.Or(rows.Err(), errNoRow))
 	}
 	cells := make([]sql.NullString, len(names))
 	targets := make([]any, len(names))
