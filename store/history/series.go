@@ -1,0 +1,333 @@
+package history
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// The ways in which a series of integers is predicted. What the prediction misses, the residual, is
+// what costs bytes. All arithmetic is modulo 2^64, so every value comes back exactly.
+const (
+	predictConstant uint8 = iota // every value is the first one
+	predictLevel                 // value = offset + residual: a gauge that trembles around a level
+	predictDelta                 // difference = offset + residual: a counter with a steady rate
+	predictDouble                // difference = the difference before + residual, at first offset: a rate that drifts
+	predictOther                 // difference = another series' difference × ratio + offset + residual
+	predictions
+)
+
+// ratioBits is the precision of the ratio of predictOther.
+const ratioBits = 16
+
+// maxDepth is how many references may follow each other until a series that needs none.
+const maxDepth = 3
+
+// series says how one series of integers is coded. The differences of predictDelta, predictDouble and
+// predictOther are those of the values divided by unit.
+type series struct {
+	method uint8
+	width  uint8  // byte planes of the residuals; 0: every residual is 0
+	first  uint64 // the first value; not used by predictLevel
+	unit   uint64 // at least 1
+	offset int64
+	base   int   // predictOther: the series whose differences are used
+	ratio  int64 // predictOther: in 2^-ratioBits
+}
+
+// residuals gives how many residuals the series has for n values.
+func (s *series) residuals(n int) int {
+	switch {
+	case s.method == predictConstant || n == 0:
+		return 0
+	case s.method == predictLevel:
+		return n
+	}
+	return n - 1
+}
+
+func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// proportional is the prediction of predictOther before its offset.
+func proportional(difference, ratio int64) int64 {
+	return (difference*ratio + 1<<(ratioBits-1)) >> ratioBits
+}
+
+// base is a series that later ones may be predicted from.
+type base struct {
+	index       int // its place in the table
+	mask        int // which rows it has values in
+	depth       int // references until a series that needs none
+	differences []int64
+}
+
+// chooser finds the cheapest coding for one series after another. Its buffers are used again.
+type chooser struct {
+	bases       []base
+	exact       map[uint64]int // hash of differences → place in bases
+	differences []int64
+	best, trial []int64
+	sorted      []int64
+}
+
+// The search for a series to predict from looks at this many of the latest candidates, and at about
+// this many differences of each, evenly spread; only the winner is worked out in full.
+const (
+	maxCandidates = 48
+	sampleSize    = 96
+	// referencePrice in bits is what a reference costs more than a plain series: directory and reading time.
+	referencePrice = 64
+)
+
+// choose gives the coding of values (at least one) and the residuals, valid until the next call. index is
+// the number under which later series may refer to this one; mask is equal for series of the same rows.
+func (c *chooser) choose(values []uint64, index, mask int) (series, []int64) {
+	unit := c.difference(values)
+	if unit == 0 {
+		return series{method: predictConstant, first: values[0], unit: 1}, nil
+	}
+	d := c.differences
+	depth := 0
+
+	s := series{method: predictDelta, first: values[0], unit: unit, offset: c.median(d)}
+	c.best = subtract(c.best[:0], d, s.offset)
+	cost := price(c.best)
+
+	c.trial = append(c.trial[:0], 0)
+	for i := 1; i < len(d); i++ {
+		c.trial = append(c.trial, d[i]-d[i-1])
+	}
+	if p := price(c.trial); p < cost {
+		s.method, s.offset, cost = predictDouble, d[0], p
+		c.best, c.trial = c.trial, c.best
+	}
+
+	c.trial = c.trial[:0]
+	for _, v := range values {
+		c.trial = append(c.trial, int64(v))
+	}
+	level := c.median(c.trial)
+	c.trial = subtract(c.trial[:0], c.trial, level)
+	if p := price(c.trial); p < cost {
+		s = series{method: predictLevel, unit: 1, offset: level}
+		cost = p
+		c.best, c.trial = c.trial, c.best
+	}
+
+	if b, ok := c.nearest(d, mask); ok {
+		ratio := fit(b.differences, d)
+		c.trial = c.trial[:0]
+		for i, x := range b.differences {
+			c.trial = append(c.trial, d[i]-proportional(x, ratio))
+		}
+		offset := c.median(c.trial)
+		c.trial = subtract(c.trial[:0], c.trial, offset)
+		if p := price(c.trial) + referencePrice; p < cost {
+			s = series{method: predictOther, first: values[0], unit: unit, offset: offset, base: b.index, ratio: ratio}
+			depth = b.depth + 1
+			c.best, c.trial = c.trial, c.best
+		}
+	}
+	s.width = planes(c.best)
+	if s.method != predictLevel && depth < maxDepth && len(d) > 3 {
+		c.remember(base{index: index, mask: mask, depth: depth, differences: slices.Clone(d)})
+	}
+	return s, c.best
+}
+
+// difference puts the differences of values into c.differences, divided by their greatest common
+// divisor, which it returns; 0 when they are all 0.
+func (c *chooser) difference(values []uint64) (unit uint64) {
+	d := c.differences[:0]
+	for i := 1; i < len(values); i++ {
+		x := int64(values[i] - values[i-1])
+		d = append(d, x)
+		if x != 0 && unit != 1 {
+			unit = gcd(unit, magnitude(x))
+		}
+	}
+	c.differences = d
+	if unit > 1 {
+		if unit >= 1<<62 { // the magnitude of the least integer is no int64
+			return 1
+		}
+		for i := range d {
+			d[i] /= int64(unit)
+		}
+	}
+	return unit
+}
+
+// remember makes a series available to later ones.
+func (c *chooser) remember(b base) {
+	h := hash(b.differences)
+	if c.exact == nil {
+		c.exact = make(map[uint64]int)
+	}
+	if _, known := c.exact[h]; !known {
+		c.exact[h] = len(c.bases)
+	}
+	c.bases = append(c.bases, b)
+}
+
+// nearest gives the remembered series that d follows best: one with the very same differences, or
+// the one whose multiple leaves least in the sample.
+func (c *chooser) nearest(d []int64, mask int) (found base, ok bool) {
+	if i, ok := c.exact[hash(d)]; ok && c.bases[i].mask == mask && slices.Equal(c.bases[i].differences, d) {
+		return c.bases[i], true
+	}
+	stride := len(d)/sampleSize + 1
+	least := math.Inf(1)
+	for i := max(0, len(c.bases)-maxCandidates); i < len(c.bases); i++ {
+		b := c.bases[i]
+		if b.mask != mask || len(b.differences) != len(d) {
+			continue
+		}
+		var xy, xx float64
+		for j := 0; j < len(d); j += stride {
+			x := float64(b.differences[j])
+			xy += x * float64(d[j])
+			xx += x * x
+		}
+		if xx == 0 {
+			continue
+		}
+		k := xy / xx
+		var misses float64
+		for j := 0; j < len(d); j += stride {
+			misses += math.Abs(float64(d[j]) - k*float64(b.differences[j]))
+		}
+		if misses < least {
+			least, found, ok = misses, b, true
+		}
+	}
+	return found, ok
+}
+
+// fit gives the ratio by which x must be multiplied to come nearest to y.
+func fit(x, y []int64) int64 {
+	if slices.Equal(x, y) {
+		return 1 << ratioBits
+	}
+	var xy, xx float64
+	for i := range x {
+		xy += float64(x[i]) * float64(y[i])
+		xx += float64(x[i]) * float64(x[i])
+	}
+	r := math.Round(xy / xx * (1 << ratioBits))
+	if !(math.Abs(r) < 1<<46) {
+		return 0
+	}
+	return int64(r)
+}
+
+// median gives the middle value of v, which stays as it is.
+func (c *chooser) median(v []int64) int64 {
+	c.sorted = append(c.sorted[:0], v...)
+	slices.Sort(c.sorted)
+	return c.sorted[len(v)/2]
+}
+
+func subtract(dst, v []int64, offset int64) []int64 {
+	for _, x := range v {
+		dst = append(dst, x-offset)
+	}
+	return dst
+}
+
+// price estimates the bits that residuals will take.
+func price(residuals []int64) (n int) {
+	for _, r := range residuals {
+		n += bits.Len64(zigzag(r))
+	}
+	return n
+}
+
+// planes gives how many bytes the largest residual needs.
+func planes(residuals []int64) uint8 {
+	var all uint64
+	for _, r := range residuals {
+		all |= zigzag(r)
+	}
+	return uint8((bits.Len64(all) + 7) / 8)
+}
+
+func magnitude(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// hash is FNV-1a over whole integers: good enough to find equal series, which are then compared.
+func hash(v []int64) uint64 {
+	h := uint64(14695981039346656037)
+	for _, x := range v {
+		h = (h ^ uint64(x)) * 1099511628211
+		h ^= h >> 29
+	}
+	return h
+}
+
+// appendPlanes appends residuals as byte planes: the lowest bytes of all to low, the others, plane after
+// plane, to high. Each plane has few different bytes, the high ones mostly 0: that is what makes them small.
+func appendPlanes(low, high []byte, residuals []int64, width uint8) (newLow, newHigh []byte) {
+	if width == 0 {
+		return low, high
+	}
+	for _, r := range residuals {
+		low = append(low, byte(zigzag(r)))
+	}
+	for w := uint8(1); w < width; w++ {
+		for _, r := range residuals {
+			high = append(high, byte(zigzag(r)>>(8*w)))
+		}
+	}
+	return low, high
+}
+
+// readPlanes is the inverse of appendPlanes, with the offset added.
+func readPlanes(dst []int64, low, high []byte, width uint8, offset int64) {
+	n := len(dst)
+	switch width {
+	case 0:
+		for i := range dst {
+			dst[i] = offset
+		}
+	case 1:
+		for i, b := range low[:n] {
+			dst[i] = unzigzag(uint64(b)) + offset
+		}
+	case 2:
+		high = high[:n]
+		for i, b := range low[:n] {
+			dst[i] = unzigzag(uint64(b)|uint64(high[i])<<8) + offset
+		}
+	default:
+		for i, b := range low[:n] {
+			var u uint64
+			for w := int(width) - 2; w >= 0; w-- {
+				u = u<<8 | uint64(high[w*n+i])
+			}
+			dst[i] = unzigzag(u<<8|uint64(b)) + offset
+		}
+	}
+}
+
+// sum turns differences in units into values.
+func (s *series) sum(dst []uint64, differences []int64) {
+	v := s.first
+	dst[0] = v
+	for i, d := range differences {
+		v += uint64(d) * s.unit
+		dst[i+1] = v
+	}
+}

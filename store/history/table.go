@@ -1,0 +1,282 @@
+package history
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"monolith"
+)
+
+// A table is what raw and tier blocks are written as: rows without names, and columns of numbers under integer keys.
+//
+//	magic     4 bytes: "Mh", the kind of block, the version of the form
+//	checksum  4 bytes: CRC-32C of what follows
+//	rows, and for the directory and each frame its lengths, as uvarints
+//	directory zstd: which rows have values (masks); of each column its key, form, prediction, first value …
+//	frames    zstd: the residuals of the columns, in the directory's order
+//
+// A column that never changes, follows another exactly or grows steadily has no residuals and stands in the directory
+// only. A reader decodes the directory, and then only the frames of the columns that it is asked for.
+
+// ErrCorrupt is inside every error about bytes that are not what this package wrote.
+var ErrCorrupt = errors.New("corrupt")
+
+// The forms of a column's values.
+const (
+	formUnsigned uint8 = iota // integers from 0
+	formSigned                // integers of both signs, below 2^63
+	formDecimal               // decimals that are integers when multiplied by a power of ten
+	formMixed                 // anything: 64 bits each, and a byte that says what they are
+)
+
+// shapeMasked is set in a column's shape byte when only some rows have a value.
+const shapeMasked = 1 << 5
+
+const (
+	tableVersion = 1
+	// frameSize is the least number of bytes in a frame before the next one begins. Smaller frames let a
+	// graph decode less, larger ones compress better.
+	frameSize = 12 << 10
+	// maxFrame bounds what a corrupt or hostile block can make us allocate for one frame or directory.
+	maxFrame = 64 << 20
+	// maxExponent is the most decimals for which a column of decimals is tried as integers.
+	maxExponent = 9
+)
+
+// keyOf makes a column's key of a metric and one of up to 16 fields. Keys below 16 are the table's own.
+func keyOf(id MetricID, field uint64) uint64 { return (uint64(id)+1)<<4 | field }
+
+func metricOf(key uint64) (id MetricID, field uint64) { return MetricID(key>>4 - 1), key & 15 }
+
+// coders are zstd's, shared by all: both are made to be used by several goroutines at once.
+type coders struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+var shared = sync.OnceValue(func() coders {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options above are wrong
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxFrame), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err)
+	}
+	return coders{enc, dec}
+})
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// tableWriter builds a table. Columns are added in ascending order of their keys.
+type tableWriter struct {
+	rows    int
+	masks   [][]byte
+	maskOf  map[string]int
+	last    uint64
+	columns int
+
+	keys, shapes, firsts, rest []byte // the directory, by field, since like compresses with like
+
+	low, high []byte // residuals of the frame being filled
+	flushed   int    // columns in the frames before it
+	frames    []packedFrame
+
+	chooser chooser
+	values  []uint64 // of the column being added, where it has one
+	forms   []byte
+	present []byte
+}
+
+// packedFrame is a finished frame: its columns, the lengths of its two parts, and both compressed.
+type packedFrame struct {
+	columns, low, high int
+	packed             []byte
+}
+
+func newTableWriter(rows int) *tableWriter {
+	return &tableWriter{rows: rows, maskOf: make(map[string]int), present: make([]byte, (rows+7)/8)}
+}
+
+// add writes a column; one without any value is left out.
+func (w *tableWriter) add(key uint64, nums []monolith.Num) {
+	mask := w.gather(nums)
+	if len(w.values) == 0 {
+		return
+	}
+	form, exponent := w.reform()
+	s, residuals := w.chooser.choose(w.values, w.columns, mask)
+
+	w.keys = binary.AppendUvarint(w.keys, key-w.last)
+	w.last = key
+	shape := form | s.method<<2
+	if mask > 0 {
+		shape |= shapeMasked
+		w.rest = binary.AppendUvarint(w.rest, uint64(mask))
+	}
+	w.shapes = append(w.shapes, shape)
+	switch {
+	case s.method == predictLevel:
+	case form == formUnsigned:
+		w.firsts = binary.AppendUvarint(w.firsts, s.first)
+	default:
+		w.firsts = binary.AppendVarint(w.firsts, int64(s.first))
+	}
+	if form == formDecimal {
+		w.rest = append(w.rest, exponent)
+	}
+	if s.method != predictConstant {
+		w.rest = append(w.rest, s.width)
+		w.rest = binary.AppendVarint(w.rest, s.offset)
+		if s.method != predictLevel {
+			w.rest = binary.AppendUvarint(w.rest, s.unit)
+		}
+		if s.method == predictOther {
+			w.rest = binary.AppendUvarint(w.rest, uint64(w.columns-s.base))
+			w.rest = binary.AppendVarint(w.rest, s.ratio)
+		}
+	}
+	w.columns++
+	w.low, w.high = appendPlanes(w.low, w.high, residuals, s.width)
+	if form == formMixed {
+		w.high = append(w.high, w.forms...)
+	}
+	if len(w.low)+len(w.high) >= frameSize {
+		w.flush()
+	}
+}
+
+// gather puts the values that are there into w.values and w.forms, and gives the number of the mask
+// that says which rows they are of: 0 is all rows.
+func (w *tableWriter) gather(nums []monolith.Num) (mask int) {
+	w.values, w.forms = w.values[:0], w.forms[:0]
+	clear(w.present)
+	for i, n := range nums {
+		bits, isFloat, isNegative, ok := n.Bits()
+		if !ok {
+			continue
+		}
+		w.present[i>>3] |= 1 << (i & 7)
+		form := byte(0)
+		if isFloat {
+			form = 2
+		} else if isNegative {
+			form = 1
+		}
+		w.values, w.forms = append(w.values, bits), append(w.forms, form)
+	}
+	if len(w.values) == w.rows || len(w.values) == 0 {
+		return 0
+	}
+	mask, known := w.maskOf[string(w.present)]
+	if !known {
+		w.masks = append(w.masks, slices.Clone(w.present))
+		mask = len(w.masks)
+		w.maskOf[string(w.present)] = mask
+	}
+	return mask
+}
+
+// reform finds the narrowest form of the gathered values and turns w.values into it.
+func (w *tableWriter) reform() (form, exponent uint8) {
+	floats, signed, large := 0, true, false
+	for i, f := range w.forms {
+		negative := int64(w.values[i]) < 0
+		if f == 2 {
+			floats++
+		} else if negative != (f == 1) {
+			signed = false
+		}
+		large = large || f == 1
+	}
+	switch {
+	case floats == 0 && !large:
+		return formUnsigned, 0
+	case floats == 0 && signed:
+		return formSigned, 0
+	case floats == len(w.values):
+		if e, ok := decimals(w.values); ok {
+			for i, v := range w.values {
+				w.values[i] = uint64(int64(math.Round(math.Float64frombits(v) * power10[e])))
+			}
+			return formDecimal, e
+		}
+	}
+	return formMixed, 0
+}
+
+var power10 = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
+
+// decimals gives the least number of decimals with which all floats, given as bits, are exact.
+func decimals(floats []uint64) (e uint8, ok bool) {
+	exact := func(bits uint64) bool {
+		scaled := math.Round(math.Float64frombits(bits) * power10[e])
+		return math.Abs(scaled) < 1<<53 && math.Float64bits(scaled/power10[e]) == bits && (scaled != 0 || bits == 0)
+	}
+	for _, f := range floats {
+		for !exact(f) {
+			if e++; e > maxExponent {
+				return 0, false
+			}
+		}
+	}
+	for _, f := range floats { // a large one may not bear the decimals that a later one needed
+		if !exact(f) {
+			return 0, false
+		}
+	}
+	return e, true
+}
+
+// flush compresses the frame being filled.
+func (w *tableWriter) flush() {
+	if len(w.low)+len(w.high) == 0 {
+		return
+	}
+	f := packedFrame{columns: w.columns - w.flushed, low: len(w.low), high: len(w.high)}
+	w.flushed = w.columns
+	f.packed = shared().enc.EncodeAll(append(w.low, w.high...), nil)
+	w.low, w.high = w.low[:0], w.high[:0]
+	w.frames = append(w.frames, f)
+}
+
+// finish appends the table to dst.
+func (w *tableWriter) finish(dst []byte, kind byte) []byte {
+	w.flush()
+	directory := binary.AppendUvarint(nil, uint64(len(w.masks)))
+	for _, m := range w.masks {
+		directory = append(directory, m...)
+	}
+	directory = binary.AppendUvarint(directory, uint64(w.columns))
+	for _, part := range [][]byte{w.keys, w.firsts, w.rest} {
+		directory = binary.AppendUvarint(directory, uint64(len(part)))
+	}
+	for _, part := range [][]byte{w.keys, w.shapes, w.firsts, w.rest} {
+		directory = append(directory, part...)
+	}
+	packed := shared().enc.EncodeAll(directory, nil)
+
+	start := len(dst)
+	dst = append(dst, 'M', 'h', kind, tableVersion, 0, 0, 0, 0)
+	for _, v := range []int{w.rows, len(directory), len(packed), len(w.frames)} {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	for _, f := range w.frames {
+		for _, v := range []int{f.columns, f.low, f.high, len(f.packed)} {
+			dst = binary.AppendUvarint(dst, uint64(v))
+		}
+	}
+	dst = append(dst, packed...)
+	for _, f := range w.frames {
+		dst = append(dst, f.packed...)
+	}
+	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+8:], castagnoli))
+	return dst
+}

@@ -1,0 +1,260 @@
+package history
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// table is an opened table. It is safe for concurrent use.
+type table struct {
+	rows    int
+	masks   []mask
+	keys    []uint64
+	columns []column
+
+	mu     sync.Mutex
+	frames []frame
+}
+
+// mask says which rows a column has values in.
+type mask struct {
+	bits  []byte
+	count int
+}
+
+// column is a directory entry.
+type column struct {
+	series
+	form, exponent uint8
+	mask           int32
+	frame          int32
+	low, high      int32 // where the residuals begin in the frame's parts
+}
+
+// frame is a group of columns' residuals, unpacked when first needed.
+type frame struct {
+	packed    []byte
+	low, high int
+	data      []byte
+	err       error
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("history: open block: %w: "+format, append([]any{ErrCorrupt}, args...)...)
+}
+
+// openTable checks a table and reads its directory. It keeps b.
+func openTable(b []byte, kind byte, maxRows int) (*table, error) {
+	if len(b) < 8 || b[0] != 'M' || b[1] != 'h' {
+		return nil, corrupt("this is no block")
+	}
+	if b[2] != kind {
+		return nil, corrupt("this is a block of kind %q, not %q", b[2], kind)
+	}
+	if b[3] != tableVersion {
+		return nil, fmt.Errorf("history: open block: its form %d is newer than this program's %d", b[3], tableVersion)
+	}
+	if sum := crc32.Checksum(b[8:], castagnoli); sum != binary.LittleEndian.Uint32(b[4:]) {
+		return nil, corrupt("the checksum does not match")
+	}
+	c := cursor{b[8:], true}
+	rows, rawLen, packedLen, frames := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+	if !c.ok || rows == 0 || rows > uint64(maxRows) || rawLen > maxFrame || frames > uint64(len(c.b)) {
+		return nil, corrupt("its head makes no sense")
+	}
+	t := &table{rows: int(rows), frames: make([]frame, frames)}
+	counts, lengths := make([]uint64, frames), make([]uint64, frames)
+	for i := range t.frames {
+		columns, low, high, packed := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+		if low > maxFrame || high > maxFrame || low+high > maxFrame {
+			return nil, corrupt("frame %d is too large", i)
+		}
+		t.frames[i].low, t.frames[i].high = int(low), int(high)
+		counts[i], lengths[i] = columns, packed
+	}
+	packed := c.bytes(packedLen)
+	for i := range t.frames {
+		t.frames[i].packed = c.bytes(lengths[i])
+	}
+	if !c.ok || len(c.b) > 0 {
+		return nil, corrupt("its lengths do not add up")
+	}
+	directory, err := unpack(packed, int(rawLen))
+	if err != nil {
+		return nil, corrupt("directory: %v", err)
+	}
+	if err := t.readDirectory(directory); err != nil {
+		return nil, err
+	}
+	return t, t.placeColumns(counts)
+}
+
+// unpack decompresses what must be size bytes long, and allocates no more than that.
+func unpack(packed []byte, size int) ([]byte, error) {
+	var h zstd.Header
+	if err := h.Decode(packed); err != nil {
+		return nil, err
+	}
+	if !h.HasFCS || h.FrameContentSize != uint64(size) {
+		return nil, fmt.Errorf("%d bytes where %d should be", h.FrameContentSize, size)
+	}
+	data, err := shared().dec.DecodeAll(packed, make([]byte, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) != size {
+		return nil, fmt.Errorf("%d bytes where %d should be", len(data), size)
+	}
+	return data, nil
+}
+
+func (t *table) readDirectory(directory []byte) error {
+	c := cursor{directory, true}
+	bitmap := uint64(t.rows+7) / 8
+	n := c.uvarint()
+	if n > uint64(len(c.b))/bitmap {
+		return corrupt("directory: %d masks", n)
+	}
+	t.masks = make([]mask, n+1)
+	t.masks[0].count = t.rows
+	for i := range n {
+		m := mask{bits: c.bytes(bitmap)}
+		for _, b := range m.bits {
+			m.count += bits.OnesCount8(b)
+		}
+		if tail := t.rows & 7; m.count == 0 || tail != 0 && m.bits[bitmap-1]>>tail != 0 {
+			return corrupt("directory: mask %d makes no sense", i)
+		}
+		t.masks[i+1] = m
+	}
+	columns := c.uvarint()
+	keysLen, firstsLen, restLen := c.uvarint(), c.uvarint(), c.uvarint()
+	keys, shapes, firsts, rest := cursor{c.bytes(keysLen), true}, c.bytes(columns), cursor{c.bytes(firstsLen), true}, cursor{c.bytes(restLen), true}
+	if !c.ok || len(c.b) > 0 {
+		return corrupt("directory: its lengths do not add up")
+	}
+	t.keys, t.columns = make([]uint64, columns), make([]column, columns)
+	var key uint64
+	for i, shape := range shapes {
+		step := keys.uvarint()
+		if key+step <= key && i > 0 {
+			return corrupt("directory: keys do not ascend")
+		}
+		key += step
+		t.keys[i] = key
+		if err := t.columns[i].read(shape, &firsts, &rest); err != nil {
+			return err
+		}
+		col := &t.columns[i]
+		if int(col.mask) >= len(t.masks) || col.method == predictOther && !t.mayFollow(i) {
+			return corrupt("directory: column %d refers to what is not there", i)
+		}
+	}
+	if !keys.ok || !firsts.ok || !rest.ok || len(keys.b)+len(firsts.b)+len(rest.b) > 0 {
+		return corrupt("directory: it does not end with its last column")
+	}
+	return nil
+}
+
+func (col *column) read(shape byte, firsts, rest *cursor) error {
+	col.form, col.method = shape&3, shape>>2&7
+	if col.method >= predictions || shape > shapeMasked|31 {
+		return corrupt("directory: shape %#x is not known", shape)
+	}
+	if shape&shapeMasked != 0 {
+		m := rest.uvarint()
+		col.mask = int32(min(m, 1<<30))
+	}
+	switch {
+	case col.method == predictLevel:
+	case col.form == formUnsigned:
+		col.first = firsts.uvarint()
+	default:
+		col.first = uint64(firsts.varint())
+	}
+	if col.form == formDecimal {
+		if col.exponent = rest.byte(); col.exponent > maxExponent {
+			return corrupt("directory: %d decimals", col.exponent)
+		}
+	}
+	if col.method == predictConstant {
+		return nil
+	}
+	if col.width = rest.byte(); col.width > 8 {
+		return corrupt("directory: %d byte planes", col.width)
+	}
+	col.offset = rest.varint()
+	if col.method != predictLevel {
+		col.unit = rest.uvarint()
+	}
+	if col.method == predictOther {
+		col.base = int(min(rest.uvarint(), 1<<30)) // how far back; made absolute by mayFollow
+		col.ratio = rest.varint()
+	}
+	return nil
+}
+
+// mayFollow makes column i's reference absolute and checks that it leads to an earlier column of the same rows whose
+// own references end soon.
+func (t *table) mayFollow(i int) bool {
+	col := &t.columns[i]
+	if col.base <= 0 || col.base > i {
+		return false
+	}
+	col.base = i - col.base
+	at := col
+	for range maxDepth {
+		b := &t.columns[at.base]
+		if b.mask != col.mask || b.method == predictLevel || b.method == predictConstant {
+			return false
+		}
+		if b.method != predictOther {
+			return true
+		}
+		at = b
+	}
+	return false
+}
+
+// placeColumns works out where in its frame each column's residuals begin.
+func (t *table) placeColumns(counts []uint64) error {
+	i := 0
+	for f := range t.frames {
+		var low, high int
+		if counts[f] > uint64(len(t.columns)-i) {
+			return corrupt("frame %d has more columns than there are", f)
+		}
+		for range counts[f] {
+			col := &t.columns[i]
+			i++
+			count := t.masks[col.mask].count
+			n := col.residuals(count)
+			col.frame, col.low, col.high = int32(f), int32(low), int32(high)
+			if col.width > 0 {
+				low += n
+				high += n * int(col.width-1)
+			}
+			if col.form == formMixed {
+				high += count
+			}
+			if low > t.frames[f].low || high > t.frames[f].high {
+				return corrupt("frame %d is shorter than its columns", f)
+			}
+		}
+		if low != t.frames[f].low || high != t.frames[f].high {
+			return corrupt("frame %d is longer than its columns", f)
+		}
+	}
+	for ; i < len(t.columns); i++ { // the last ones have no residuals
+		if col := &t.columns[i]; col.width > 0 || col.form == formMixed {
+			return corrupt("column %d is in no frame", i)
+		}
+		t.columns[i].frame = -1
+	}
+	return nil
+}

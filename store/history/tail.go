@@ -1,0 +1,258 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"monolith"
+)
+
+// Tail replays head payloads into columns. It takes 16 bytes a value, so to have the last hour of many
+// servers at hand keep their payloads, and replay them for each read into a Tail of the metrics that are asked
+// for: that takes well under a millisecond. It is not safe for concurrent use while payloads are appended.
+type Tail struct {
+	want map[MetricID]bool // nil: all
+
+	rows    []Row
+	number  byte
+	slots   []tailSlot
+	columns map[MetricID]*tailColumn
+	ids     []MetricID // sorted, of columns with a value; nil: to be made again
+
+	// What the payload being read brings; taken over when it turns out to be whole.
+	changes  []slotChange
+	sections []int
+	added    []tailSlot
+}
+
+var _ Polls = (*Tail)(nil)
+
+type tailSlot struct {
+	ids  []MetricID
+	last []monolith.Num
+	keep []int // the positions that are wanted
+	to   []*tailColumn
+}
+
+type tailColumn struct {
+	nums  []monolith.Num // up to the last row in which its section came
+	value bool           // there is at least one
+}
+
+type slotChange struct {
+	slot, position int
+	num            monolith.Num
+}
+
+var (
+	errPayload = fmt.Errorf("history: replay: %w: the payload makes no sense", ErrCorrupt)
+	errMissing = errors.New("history: replay: the payload before this one is missing")
+)
+
+// NewTail makes an empty tail. With ids only these metrics are kept, which is what a graph wants;
+// without, all are.
+func NewTail(want ...MetricID) *Tail {
+	t := &Tail{columns: make(map[MetricID]*tailColumn)}
+	if len(want) > 0 {
+		t.want = make(map[MetricID]bool, len(want))
+		for _, id := range want {
+			t.want[id] = true
+		}
+	}
+	return t
+}
+
+// Append replays the next payload. The first one must be a key payload; later ones may be (they begin anew
+// without losing the rows before). On an error the tail is as it was; what follows a payload that is
+// missing or damaged can be replayed again from the next key payload on.
+func (t *Tail) Append(payload []byte) error {
+	c := cursor{payload, true}
+	flags, number := c.byte(), c.byte()
+	if !c.ok || flags&^headKnown != 0 {
+		return errPayload
+	}
+	key := flags&headKey != 0
+	switch next := t.number + 1; {
+	case key && number != 0:
+		return errPayload
+	case key:
+	case len(t.rows) == 0, number != next && (next != 0 || number != 1):
+		return errMissing
+	}
+	row := t.readRow(&c, flags)
+	t.changes, t.sections, t.added = t.changes[:0], t.sections[:0], t.added[:0]
+	known := len(t.slots)
+	if key {
+		known = 0
+	}
+	for c.ok && len(c.b) > 0 {
+		t.readSection(&c, known)
+	}
+	if !c.ok {
+		return errPayload
+	}
+
+	t.number = number
+	t.slots = append(t.slots[:known], t.added...)
+	t.rows = append(t.rows, row)
+	t.apply()
+	return nil
+}
+
+func (t *Tail) readRow(c *cursor, flags byte) Row {
+	var last Row
+	if flags&headKey == 0 {
+		last = t.rows[len(t.rows)-1]
+	}
+	row := Row{Interval: last.Interval, Run: last.Run, Seq: last.Seq + 1, Polled: flags&headPolled != 0}
+	if flags&headInterval != 0 {
+		row.Interval = c.varint()
+	}
+	row.At = last.At + row.Interval + c.varint()
+	row.Elapsed = row.At - last.At + c.varint()
+	if flags&headRun != 0 {
+		row.Run = uint32(c.uvarint())
+	}
+	if flags&headSeq != 0 {
+		row.Seq = last.Seq + c.uvarint()
+	}
+	return row
+}
+
+// readSection reads one collector's part. known slots stay valid; those beyond are in t.added.
+func (t *Tail) readSection(c *cursor, known int) {
+	token := c.uvarint()
+	index := int(min(token>>1, maxSlots))
+	if token&1 != 0 {
+		if index != known+len(t.added) || index >= maxSlots {
+			c.fail()
+			return
+		}
+		t.added = append(t.added, t.newSlot(c))
+	}
+	var s *tailSlot
+	switch {
+	case index < known:
+		s = &t.slots[index]
+	case index < known+len(t.added):
+		s = &t.added[index-known]
+	default:
+		c.fail()
+		return
+	}
+	if slices.Contains(t.sections, index) {
+		c.fail() // a collector runs once a poll
+		return
+	}
+	t.sections = append(t.sections, index)
+	for at := 0; at < len(s.last) && c.ok; at++ {
+		token := c.uvarint()
+		gap := token >> 2
+		if gap >= uint64(len(s.last)-at) {
+			if gap > uint64(len(s.last)-at) || token&3 != 0 {
+				c.fail()
+			}
+			return
+		}
+		at += int(gap)
+		t.changes = append(t.changes, slotChange{index, at, c.change(token&3, s.last[at])})
+	}
+}
+
+func (t *Tail) newSlot(c *cursor) tailSlot {
+	n := c.uvarint()
+	if n == 0 || n > uint64(len(c.b)) { // an id takes a byte at least
+		c.fail()
+		return tailSlot{}
+	}
+	s := tailSlot{ids: make([]MetricID, n), last: make([]monolith.Num, n)}
+	next := int64(0)
+	for i := range s.ids {
+		id := next + c.varint()
+		if id < 0 || id > 1<<32-1 {
+			c.fail()
+			return tailSlot{}
+		}
+		s.ids[i] = MetricID(id)
+		next = id + 1
+	}
+	return s
+}
+
+// apply takes over the payload's changes and adds the row's values to the columns.
+func (t *Tail) apply() {
+	for _, ch := range t.changes {
+		t.slots[ch.slot].last[ch.position] = ch.num
+	}
+	row := len(t.rows) - 1
+	for _, index := range t.sections {
+		s := &t.slots[index]
+		if s.to == nil {
+			t.attach(s)
+		}
+		for i, position := range s.keep {
+			n := s.last[position]
+			col := s.to[i]
+			if n.IsNone() {
+				continue
+			}
+			if !col.value {
+				col.value, t.ids = true, nil
+			}
+			for len(col.nums) < row {
+				col.nums = append(col.nums, monolith.Num{})
+			}
+			if len(col.nums) > row {
+				col.nums = col.nums[:row] // the id came before in this row: the last one counts
+			}
+			col.nums = append(col.nums, n)
+		}
+	}
+}
+
+// attach connects a slot's wanted positions with their columns.
+func (t *Tail) attach(s *tailSlot) {
+	s.to = []*tailColumn{}
+	for position, id := range s.ids {
+		if t.want != nil && !t.want[id] {
+			continue
+		}
+		col := t.columns[id]
+		if col == nil {
+			col = &tailColumn{}
+			t.columns[id] = col
+		}
+		s.keep, s.to = append(s.keep, position), append(s.to, col)
+	}
+}
+
+// Rows implements [Polls].
+func (t *Tail) Rows() []Row { return t.rows }
+
+// IDs implements [Polls].
+func (t *Tail) IDs() []MetricID {
+	if t.ids == nil {
+		t.ids = make([]MetricID, 0, len(t.columns))
+		for id, col := range t.columns {
+			if col.value {
+				t.ids = append(t.ids, id)
+			}
+		}
+		slices.Sort(t.ids)
+	}
+	return t.ids
+}
+
+// Column implements [Polls]. It gives no error.
+func (t *Tail) Column(id MetricID, dst []monolith.Num) ([]monolith.Num, error) {
+	col := t.columns[id]
+	if col == nil || !col.value {
+		return dst[:0], nil
+	}
+	dst = append(slices.Grow(dst[:0], len(t.rows)), col.nums...)
+	for len(dst) < len(t.rows) {
+		dst = append(dst, monolith.Num{})
+	}
+	return dst, nil
+}
