@@ -1,0 +1,293 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"monolith"
+	"monolith/graph"
+)
+
+const (
+	maxGraphs   = 60
+	maxDrawings = 200
+	maxMarks    = 300 // of one drawing: more can't be told apart
+)
+
+// view is what a request says about how graphs are drawn.
+type view struct {
+	from, to time.Time
+	step     time.Duration // 0: chosen for each server
+	ago      time.Duration
+	points   int
+}
+
+// viewParameters are the parameters that [query.view] reads.
+var viewParameters = []string{"from", "to", "step", "points", "ago"}
+
+func (q *query) view() view {
+	v := view{points: q.number("points", usualPoints, 1, maxPoints)}
+	v.from, v.to = q.span(time.Hour)
+	switch ago := q.text("ago"); ago {
+	case "":
+	case "day":
+		v.ago = 24 * time.Hour
+	case "week":
+		v.ago = 7 * 24 * time.Hour
+	default:
+		v.ago = q.duration("ago", 0)
+	}
+	if q.text("step") != "" {
+		v.step = q.grid(v.from, v.to, 0)
+	}
+	return v
+}
+
+// request fixes the step for a server.
+func (s *Server) request(v view, id monolith.ServerID) graph.Request {
+	step := v.step
+	if step == 0 {
+		step = stepFor(v.to.Sub(v.from), s.intervalOf(id), v.points)
+	}
+	return graph.Request{From: v.from, To: v.to, Step: step, Ago: v.ago}
+}
+
+// drawable is a graph with the servers that it shows together; nil servers: whichever it is asked for.
+type drawable struct {
+	graph   *graph.Graph
+	servers []monolith.Server
+}
+
+// drawable finds a graph by its id, built-in or somebody's own. The graph carries the id that it was
+// found by.
+func (s *Server) drawable(ctx context.Context, id string) (drawable, error) {
+	if g := graph.Find(id); g != nil {
+		return drawable{graph: g}, nil
+	}
+	saved, err := s.savedGraph(ctx, id)
+	if err != nil {
+		return drawable{}, err
+	}
+	all, err := s.store.Servers(ctx)
+	if err != nil {
+		return drawable{}, err
+	}
+	// What was checked when it was saved is not checked for known names again: servers come and go.
+	list, err := graph.Parse([]byte(saved.Definition), func(string) bool { return true })
+	if err != nil || len(list) != 1 {
+		return drawable{}, fmt.Errorf("web: saved graph %d can't be read: %w", saved.ID, err)
+	}
+	d := drawable{graph: list[0]}
+	d.graph.ID, d.graph.Title = id, saved.Title
+	if len(saved.Servers) > 1 {
+		for i := range all {
+			if slices.Contains(saved.Servers, all[i].ID) {
+				d.servers = append(d.servers, all[i])
+			}
+		}
+	}
+	return d, nil
+}
+
+// draw draws graphs for one server, with its marks. The pages use it too. Graphs of several servers
+// show these, whatever the server.
+func (s *Server) draw(ctx context.Context, server *monolith.Server, v view, graphs ...drawable) ([]*graph.Drawing, error) {
+	var plain []*graph.Graph
+	for _, d := range graphs {
+		if len(d.servers) == 0 {
+			plain = append(plain, d.graph)
+		}
+	}
+	drawn, err := s.drawFor(ctx, server, s.request(v, server.ID), plain...)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := s.marksOf(ctx, []monolith.Server{*server}, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*graph.Drawing, 0, len(graphs))
+	for _, d := range graphs {
+		if len(d.servers) == 0 {
+			drawn[0].Marks = orEmpty(marks)
+			out, drawn = append(out, drawn[0]), drawn[1:]
+			continue
+		}
+		together, err := s.drawTogether(ctx, d, v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, together)
+	}
+	return out, nil
+}
+
+func (s *Server) drawFor(ctx context.Context, server *monolith.Server, req graph.Request, graphs ...*graph.Graph) ([]*graph.Drawing, error) {
+	if len(graphs) == 0 {
+		return nil, nil
+	}
+	target := graph.Target{ID: server.ID, Name: server.Name, State: s.poller.State(server.ID)}
+	return graph.Draw(ctx, s.store, target, req, graphs...)
+}
+
+// drawTogether draws one graph for several servers on the same panels.
+func (s *Server) drawTogether(ctx context.Context, d drawable, v view) (*graph.Drawing, error) {
+	req := s.request(v, d.servers[0].ID)
+	for i := range d.servers {
+		req.Step = max(req.Step, s.request(v, d.servers[i].ID).Step)
+	}
+	var all *graph.Drawing
+	var names []string
+	for i := range d.servers {
+		drawn, err := s.drawFor(ctx, &d.servers[i], req, d.graph)
+		if err != nil {
+			return nil, err
+		}
+		one := drawn[0]
+		for p := range one.Panels {
+			for l := range one.Panels[p].Lines {
+				one.Panels[p].Lines[l].Server = d.servers[i].Name
+			}
+		}
+		names = append(names, d.servers[i].Name)
+		if all == nil || len(all.Panels) == 0 {
+			all = one
+			continue
+		}
+		if len(one.Panels) > 0 && !slices.Equal(one.Times, all.Times) && len(one.Times) > 0 {
+			continue // another tier, so another axis: shown on the server's own page
+		}
+		for p := range one.Panels {
+			if at := slices.IndexFunc(all.Panels, func(pd graph.PanelDrawing) bool { return pd.Title == one.Panels[p].Title }); at >= 0 {
+				all.Panels[at].Lines = append(all.Panels[at].Lines, one.Panels[p].Lines...)
+			} else {
+				all.Panels = append(all.Panels, one.Panels[p])
+			}
+		}
+	}
+	all.Server = strings.Join(names, ", ")
+	marks, err := s.marksOf(ctx, d.servers, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
+	if err != nil {
+		return nil, err
+	}
+	all.Marks = orEmpty(marks)
+	return all, nil
+}
+
+// showDrawings draws several graphs of several servers at once: one page's worth. Without graph= it is
+// every built-in one.
+func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request) error {
+	q := s.query(r, append([]string{"server", "graph"}, viewParameters...)...)
+	names, ids, v := q.texts("server", maxServers), q.texts("graph", maxGraphs), q.view()
+	if q.err == nil && len(names) == 0 {
+		q.fail(monolith.Invalid("server", "no server is named", "server=NAME, which may stand several times"))
+	}
+	if q.err != nil {
+		return q.err
+	}
+	if len(ids) == 0 {
+		for _, g := range graph.Catalogue() {
+			ids = append(ids, g.ID)
+		}
+	}
+	if n := len(ids) * len(names); n > maxDrawings {
+		return refuseTooMuch("graph", fmt.Sprintf("%d drawings are more than the %d of one answer", n, maxDrawings))
+	}
+	servers, err := s.chosen(r.Context(), names, "")
+	if err != nil {
+		return err
+	}
+	graphs := make([]drawable, len(ids))
+	for i, id := range ids {
+		if graphs[i], err = s.drawable(r.Context(), id); err != nil {
+			return err
+		}
+	}
+	drawings := []*graph.Drawing{}
+	for i := range servers {
+		drawn, err := s.draw(r.Context(), &servers[i], v, graphs...)
+		if err != nil {
+			return err
+		}
+		drawings = append(drawings, drawn...)
+	}
+	return s.respond(w, r, http.StatusOK, "answer", struct {
+		Drawings []*graph.Drawing `json:"drawings"`
+	}{drawings})
+}
+
+func (s *Server) drawJSON(w http.ResponseWriter, r *http.Request) error {
+	return s.drawOne(w, r, "json")
+}
+
+func (s *Server) drawAs(w http.ResponseWriter, r *http.Request) error {
+	return s.drawOne(w, r, pathValue(r, "format"))
+}
+
+// drawOne draws one graph of one server in one of its forms.
+func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, form string) error {
+	allowed := viewParameters
+	if form == "svg" || form == "png" {
+		allowed = append(slices.Clone(allowed), "width", "height", "theme", "tz", "bare")
+	}
+	q := s.query(r, allowed...)
+	v := q.view()
+	picture := graph.Picture{
+		Width: q.number("width", 0, 120, 4000), Height: q.number("height", 0, 60, 2000),
+		Dark: q.oneOf("theme", "light", "dark") == "dark", Bare: q.flag("bare"),
+	}
+	if tz := q.text("tz"); tz != "" {
+		zone, err := time.LoadLocation(tz)
+		if err != nil || tz == "Local" {
+			q.fail(monolith.Invalid("tz", "unknown time zone "+strconv.Quote(tz), "an IANA name such as Europe/Berlin"))
+		}
+		picture.Zone = zone
+	}
+	server, _, err := s.stateOf(r, q)
+	if err != nil {
+		return err
+	}
+	d, err := s.drawable(r.Context(), pathValue(r, "id"))
+	if err != nil {
+		return err
+	}
+	drawn, err := s.draw(r.Context(), &server, v, d)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	kind := ""
+	switch form {
+	case "json", "xml":
+		return s.respond(w, r, http.StatusOK, "drawing", drawn[0])
+	case "svg":
+		kind, err = "image/svg+xml", drawn[0].SVG(&out, picture)
+	case "png":
+		kind, err = "image/png", drawn[0].PNG(&out, picture)
+	case "csv":
+		kind, err = "text/csv; charset=utf-8", drawn[0].CSV(&out)
+		// The name holds what people typed; the header's own quoting keeps it a name.
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.graph.ID + ".csv"}))
+	default:
+		return notFound("form", form, "one of json, xml, svg, png, csv")
+	}
+	if err != nil {
+		return fmt.Errorf("web: draw %s as %s: %w", d.graph.ID, form, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(out.Len()))
+	h.Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		w.Write(out.Bytes()) // the client is gone when this fails
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"monolith"
+)
+
+// metrics are Monolith's figures about itself, in a registry of its own.
+type metrics struct {
+	registry *prometheus.Registry
+	polls    *prometheus.HistogramVec
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		polls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "monolith_poll_seconds", Help: "Time that polls spent waiting for answers, by whether the status was read.",
+			Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5},
+		}, []string{"result"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "monolith_http_request_seconds", Help: "Time to answer HTTP requests.",
+			Buckets: []float64{0.001, 0.005, 0.02, 0.1, 0.5, 2, 10},
+		}, []string{"method", "route", "status"}),
+	}
+	m.registry.MustRegister(m.polls, m.requests, selfCollector{s},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, Timeout: 10 * time.Second})
+}
+
+// observe counts a poll.
+func (m *metrics) observe(snap *monolith.Snapshot) {
+	var took time.Duration
+	for _, c := range snap.Costs {
+		took += c.Took
+	}
+	result := "failed"
+	if snap.Polled {
+		result = "read"
+	}
+	m.polls.WithLabelValues(result).Observe(took.Seconds())
+}
+
+// request counts an HTTP request by its route's pattern: paths hold names and would never end.
+func (m *metrics) request(method, route string, status int, took time.Duration) {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		method = "other" // a client may make methods up
+	}
+	if route == "" {
+		route = "none"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// selfCollector asks the poller and the store when the metrics are read.
+type selfCollector struct{ s *Server }
+
+var (
+	descInfo       = prometheus.NewDesc("monolith_info", "Always 1; the version is a label.", []string{"version"}, nil)
+	descServers    = prometheus.NewDesc("monolith_servers", "Servers that are polled.", nil, nil)
+	descInFlight   = prometheus.NewDesc("monolith_polls_in_flight", "Polls that run now.", nil, nil)
+	descPolls      = prometheus.NewDesc("monolith_polls_total", "Polls that have ended, whatever came out.", nil, nil)
+	descFailed     = prometheus.NewDesc("monolith_polls_failed_total", "Polls that ended without reading the status.", nil, nil)
+	descSkipped    = prometheus.NewDesc("monolith_polls_skipped_total", "Polls not begun because the one before still ran.", nil, nil)
+	descPanics     = prometheus.NewDesc("monolith_poll_panics_total", "Panics caught in collectors and handlers.", nil, nil)
+	descConnects   = prometheus.NewDesc("monolith_server_connects_total", "Connections opened to monitored servers.", nil, nil)
+	descStatements = prometheus.NewDesc("monolith_server_statements_total", "Statements sent to monitored servers.", nil, nil)
+	descReceived   = prometheus.NewDesc("monolith_server_received_bytes_total", "Bytes received from monitored servers.", nil, nil)
+	descStoreUp    = prometheus.NewDesc("monolith_store_up", "1 when the store answers.", nil, nil)
+	descStore      = prometheus.NewDesc("monolith_store_bytes", "Size of the store on disk, without the write-ahead log.", nil, nil)
+	descWAL        = prometheus.NewDesc("monolith_store_wal_bytes", "Size of the embedded store's write-ahead log.", nil, nil)
+	descSpool      = prometheus.NewDesc("monolith_spool_bytes", "Bytes that wait in memory to be stored.", nil, nil)
+	descSpoolPolls = prometheus.NewDesc("monolith_spool_polls", "Polls that wait in memory to be stored.", nil, nil)
+	descDropped    = prometheus.NewDesc("monolith_spool_dropped_polls_total", "Polls lost because the spool was full.", nil, nil)
+	descStreams    = prometheus.NewDesc("monolith_live_streams", "Live streams that are open.", nil, nil)
+)
+
+// Describe sends nothing: the metrics depend on what answers, so they are not checked in advance.
+func (c selfCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the figures.
+func (c selfCollector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v uint64) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
+	}
+	gauge(descInfo, 1, c.s.cfg.Version)
+	st := c.s.poller.Stats()
+	gauge(descServers, float64(st.Servers))
+	gauge(descInFlight, float64(st.InFlight))
+	counter(descPolls, st.Polls)
+	counter(descFailed, st.Failed)
+	counter(descSkipped, st.Skipped)
+	counter(descPanics, st.Panics)
+	counter(descConnects, st.Connects)
+	counter(descStatements, st.Statements)
+	counter(descReceived, st.Bytes)
+	gauge(descStreams, float64(c.s.live.open()))
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	usage, err := c.s.store.Usage(ctx)
+	if err != nil {
+		c.s.log.Warn("store usage can't be read", "err", err)
+		gauge(descStoreUp, 0)
+		return
+	}
+	gauge(descStoreUp, 1)
+	gauge(descStore, float64(usage.Bytes))
+	gauge(descWAL, float64(usage.WAL))
+	gauge(descSpool, float64(usage.Spool.Bytes))
+	gauge(descSpoolPolls, float64(usage.Spool.Polls))
+	counter(descDropped, usage.Spool.Dropped)
+}
