@@ -130,7 +130,10 @@ func run(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.stop()) }()
+	defer func() {
+		err = errors.Join(err, m.stop())
+		say("%s", m.used())
+	}()
 
 	loads, closeLoads, err := f.loads()
 	defer closeLoads()

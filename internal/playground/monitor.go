@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -158,6 +159,16 @@ func (m *monitor) stop() error {
 		<-m.exited
 		return errors.New("playground: stop monolith: it did not end within 20 s and was killed")
 	}
+}
+
+// used says what Monolith cost, once it has ended.
+func (m *monitor) used() string {
+	state := m.cmd.ProcessState
+	text := fmt.Sprintf("Monolith used %v of CPU time", (state.UserTime() + state.SystemTime()).Round(10*time.Millisecond))
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok && runtime.GOOS == "linux" { // the unit differs elsewhere
+		text += fmt.Sprintf(" and at most %d MB of memory", usage.Maxrss/1024)
+	}
+	return text + "."
 }
 
 // tail keeps the end of what is written to it.

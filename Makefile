@@ -1,0 +1,105 @@
+# Monolith: "make help" lists what there is.
+
+GO      ?= go
+NPM     ?= npm
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The race detector needs cgo and a C compiler; the program itself needs neither.
+RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null && echo -race)
+NODE := $(shell command -v node 2>/dev/null)
+
+# For "make test": TEST=./store/... RUN=TestRollup
+TEST     ?= ./...
+RUN      ?=
+BENCH    ?= .
+FUZZTIME ?= 20s
+SOAKTIME ?= 1h
+
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+UI       := $(wildcard web/ui/src/*.ts web/ui/src/*/*.ts web/ui/src/*.css web/ui/*.json)
+MYSQL56  := internal/mysqltest/npm
+
+# Written by the tests that miss a real part: what they miss. Pictures of browser tests, also of those that failed.
+export MONOLITH_SKIPPED := $(CURDIR)/.cache/skipped
+export MONOLITH_SHOTS   ?= $(CURDIR)/.cache/shots
+
+.DEFAULT_GOAL := help
+.PHONY: help run build ui test vet fmt tsc lint bench fuzz torture soak deps clean
+
+help: ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 10
+	@echo
+	@echo 'make run "DSN=user:password@tcp(host:3306)/" watches your own server; nothing else is started'
+	@echo 'make run STORE=mariadb                       keeps the history in one more private MariaDB; or any DSN'
+	@echo 'make run LISTEN=127.0.0.1:9000               serves the pages there'
+
+run: export MONOLITH_RUN_DSN = $(value DSN)
+run: export MONOLITH_RUN_STORE = $(value STORE)
+run: deps build ## Start private database servers under load, and Monolith watching them.
+	@$(GO) build -o .cache/playground ./internal/playground
+	@exec .cache/playground $(if $(LISTEN),-listen $(LISTEN))
+
+build: ui ## Build bin/monolith, and bin/monolith-agent.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
+
+# Without Node the pages have no script and show graphs as the server draws them.
+ifneq ($(NODE),)
+ui: web/dist/app.js
+
+web/dist/app.js: web/ui/node_modules/.package-lock.json $(UI)
+	cd web/ui && $(NPM) run --silent build
+	@touch $@
+else
+ui:
+	@echo 'There is no Node here: the pages will have no script.'
+endif
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && $(NPM) ci --silent
+	@mkdir -p $(@D) && touch $@
+
+test: deps build vet fmt tsc ## Run every test, with the real servers and the real browser.
+	@mkdir -p .cache && rm -f "$$MONOLITH_SKIPPED"
+	$(GO) test $(RACE) -vet=off -timeout 20m $(if $(RUN),-run '$(RUN)') $(TEST)
+	@if [ -s "$$MONOLITH_SKIPPED" ]; then echo; echo 'SKIPPED, since real parts are missing:'; sort -u "$$MONOLITH_SKIPPED"; fi
+
+vet:
+	$(GO) vet ./...
+
+fmt:
+	@wrong="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
+	if [ -n "$$wrong" ]; then echo "gofmt would change: $$wrong"; exit 1; fi
+
+ifneq ($(NODE),)
+tsc: web/ui/node_modules/.package-lock.json
+	cd web/ui && $(NPM) run --silent check
+else
+tsc:
+endif
+
+lint: vet fmt tsc ## Look for mistakes without running anything.
+	$(GO) tool staticcheck ./...
+
+bench: ## Measure; BENCH=pattern chooses.
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(TEST)
+
+fuzz: ## Feed every parser of foreign text with mutations, FUZZTIME each.
+	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
+			echo "$$(dirname $$file) $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
+		done; \
+	done
+
+torture: deps build ## Run every test five times in a random order, under the race detector.
+	$(GO) test $(RACE) -vet=off -shuffle on -count 5 -timeout 120m $(TEST)
+
+soak: deps build ## Run the playground for SOAKTIME and say what Monolith used.
+	@$(GO) build -o .cache/playground ./internal/playground
+	@exec .cache/playground -dir .cache/soak -duration $(SOAKTIME)
+
+deps: $(if $(NODE),web/ui/node_modules/.package-lock.json $(MYSQL56)/node_modules/.package-lock.json) ## Install what this machine lacks, by apt and npm.
+	@.ci/deps
+
+clean: ## Remove what was built. The playground's history in .playground stays.
+	rm -rf bin .cache web/dist/app.* web/ui/node_modules $(MYSQL56)/node_modules
