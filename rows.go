@@ -96,7 +96,8 @@ type Account struct {
 	Plugin          string     `json:"plugin"`
 	AuthEmpty       bool       `json:"auth_empty"`
 	AuthLength      int        `json:"auth_length"`
-	Alternatives    []AuthWay  `json:"alternatives,omitempty"` // MariaDB's auth_or
+	Alternatives    []AuthWay  `json:"alternatives,omitempty"`  // MariaDB's auth_or
+	SecondFactor    bool       `json:"second_factor,omitempty"` // MySQL ≥ 8.0.27: a password alone is not enough
 	Locked          bool       `json:"locked"`
 	Expired         bool       `json:"expired"`
 	IsRole          bool       `json:"is_role"`

@@ -23,11 +23,14 @@ type Collector struct {
 	// nil: always.
 	Applies func(g *Gather) (ok bool, why string)
 	// Grant gives the statement that makes the collector work fully, for exactly this flavour and
-	// version, with user@host left as the account that Monolith uses. nil: no privilege is needed.
+	// version, to the account that Monolith uses. account is quoted for SQL already: 'mon'@'10.0.0.%'. nil:
+	// no privilege is needed.
 	Grant func(id monolith.Identity, account string) string
 	// Collect reads and puts what it read into g. An error is explained and becomes a problem; what was
 	// recorded before it is dropped. A partial result is recorded and noted by [Gather.Note].
 	Collect func(ctx context.Context, g *Gather) error
+
+	layouts *layouts // lists of names, shared by all servers; set by [Collectors]
 }
 
 // Session is the one connection to a monitored server as a collector sees it. Statements are bounded

@@ -1,9 +1,23 @@
 package poller
 
+import "monolith/poller/host"
+
 // Collectors gives all collectors in the order in which they run: the status comes first, since the
 // others compare with it.
 func Collectors() []*Collector {
-	return []*Collector{
+	all := []*Collector{
 		statusCollector(),
+		variablesCollector(),
+		replicationCollector(),
+		innodbCollector(),
+		hostCollector(host.NewLocal()),
+		processesCollector(),
+		accountsCollector(),
+		binlogsCollector(),
+		sizesCollector(),
 	}
+	for _, c := range all {
+		c.layouts = newLayouts()
+	}
+	return all
 }

@@ -10,30 +10,19 @@ import (
 
 const (
 	maxMetrics     = 20_000  // of one collector; a server that sends more is cut off with a note
-	maxMetricName  = 128     // bytes of a name, and of an instance
+	maxMetricName  = 128     // bytes of a name
+	maxInstance    = 256     // bytes of an instance: a mount point may be long
 	maxMetricValue = 1 << 16 // bytes of a text
 )
 
-// memory is what one collector keeps of one server between polls: the list of what came last time,
-// in the order in which it came. The zero memory is ready to use. It is used by one poll at a time.
+// memory is what one collector keeps of one server between polls. The zero memory is ready to use. It
+// is used by one poll at a time.
 type memory struct {
-	entries []entry
-	nums    *monolith.Names
-	texts   *monolith.Names
-	// lastTexts are the texts of the last poll. They are shared with its snapshot and never written to.
-	lastTexts []string
-
-	// variables is the last map given out by the variables collector; see collectVariables.
+	layout *layout // what came last time; nil: nothing yet
+	// texts are those of the last poll. They are shared with its snapshot and never written to.
+	texts []string
+	// variables is the map that the variables collector gave out last.
 	variables map[string]string
-}
-
-// entry is one name in the order of arrival.
-type entry struct {
-	name     string // as the collector gave it, without the namespace
-	instance string
-	text     bool // it stands in the list of texts
-	isText   bool // the table of kinds says that it is text whatever it looks like
-	metric   monolith.Metric
 }
 
 // Recorder turns names and values into the section of the running collector. As long as the same
@@ -42,13 +31,14 @@ type entry struct {
 type Recorder struct {
 	g         *Gather
 	m         *memory
-	namespace string // with its dot
-	at        int    // entries that came so far
-	fresh     []entry
-	changed   bool // the list differs from the last one from entry `at` on: fresh is in use
+	namespace string  // with its dot
+	last      []entry // as of the poll before
+	at        int     // how many entries came
+	fresh     []entry // in use once changed
+	changed   bool    // the list differs from last
 	nums      []monolith.Num
 	texts     []string
-	sameTexts bool // texts so far equal those of last time; texts is not in use yet
+	sameTexts bool // all texts so far equal those of the poll before: texts is a view of them
 	dropped   int
 }
 
@@ -58,18 +48,19 @@ func (g *Gather) Recorder(namespace string) *Recorder {
 	if g.memory == nil {
 		g.memory = new(memory)
 	}
-	m := g.memory
-	return &Recorder{
-		g: g, m: m, namespace: namespace + ".", sameTexts: true,
-		nums: make([]monolith.Num, 0, m.nums.Len()),
+	r := &Recorder{g: g, m: g.memory, namespace: namespace + ".", sameTexts: true}
+	if l := g.memory.layout; l != nil {
+		r.last = l.entries
+		r.nums = make([]monolith.Num, 0, l.nums.Len())
 	}
+	return r
 }
 
 // Add records a value as the server wrote it: a number where it is wholly one and the table of kinds
 // does not say otherwise, else text. "NULL" and nil are no value. The slices are not kept.
 func (r *Recorder) Add(name, value []byte) {
-	if !r.changed && r.at < len(r.m.entries) {
-		if e := &r.m.entries[r.at]; e.name == string(name) && e.instance == "" {
+	if !r.changed && r.at < len(r.last) {
+		if e := &r.last[r.at]; e.name == string(name) && e.instance == "" {
 			if !e.text {
 				if n, ok := monolith.ParseNum(value); ok || isNull(value) {
 					r.nums = append(r.nums, n)
@@ -83,53 +74,50 @@ func (r *Recorder) Add(name, value []byte) {
 			}
 		}
 	}
-	r.addSlow(strings.ToValidUTF8(string(name), "\uFFFD"), "", value)
+	key := strings.ToValidUTF8(string(name), "\uFFFD")
+	isText := monolith.KindOf(r.namespace+key) == monolith.Text
+	n, ok := monolith.ParseNum(value)
+	r.insert(entry{name: key, text: isText || !ok && !isNull(value), isText: isText}, n, value)
 }
 
 // Number records a number. No value is recorded as such: the name stays known.
 func (r *Recorder) Number(name, instance string, n monolith.Num) {
-	if !r.changed && r.at < len(r.m.entries) {
-		if e := &r.m.entries[r.at]; !e.text && e.name == name && e.instance == instance {
+	if !r.changed && r.at < len(r.last) {
+		if e := &r.last[r.at]; !e.text && e.name == name && e.instance == instance {
 			r.nums = append(r.nums, n)
 			r.at++
 			return
 		}
 	}
-	r.insert(name, instance, false, false, n, nil)
+	r.insert(entry{name: name, instance: instance}, n, nil)
 }
 
-// Text records a text, whatever it looks like.
-func (r *Recorder) Text(name, instance string, value []byte) {
-	if !r.changed && r.at < len(r.m.entries) {
-		if e := &r.m.entries[r.at]; e.text && e.isText && e.name == name && e.instance == instance {
+// Text records a text, whatever it looks like. The slices are not kept.
+func (r *Recorder) Text(name, value []byte) {
+	if !r.changed && r.at < len(r.last) {
+		if e := &r.last[r.at]; e.isText && e.name == string(name) {
 			r.addText(value)
 			r.at++
 			return
 		}
 	}
-	r.insert(name, instance, true, true, monolith.Num{}, value)
+	r.insert(entry{name: strings.ToValidUTF8(string(name), "\uFFFD"), text: true, isText: true}, monolith.Num{}, value)
 }
 
-// addSlow records a name that did not stand in its place last time.
-func (r *Recorder) addSlow(name, instance string, value []byte) {
-	isText := monolith.KindOf(r.namespace+name) == monolith.Text
-	n, ok := monolith.ParseNum(value)
-	r.insert(name, instance, isText || !ok && !isNull(value), isText, n, value)
-}
-
-func (r *Recorder) insert(name, instance string, text, isText bool, n monolith.Num, value []byte) {
-	if !r.changed {
-		r.changed = true
-		r.fresh = append(make([]entry, 0, max(64, len(r.m.entries)+8)), r.m.entries[:r.at]...)
-	}
-	if r.at >= maxMetrics || len(name) > maxMetricName || len(instance) > maxMetricName || name == "" {
+// insert records a name that did not stand in its place at the poll before.
+func (r *Recorder) insert(e entry, n monolith.Num, value []byte) {
+	if r.at >= maxMetrics || len(e.name) > maxMetricName || len(e.instance) > maxInstance || e.name == "" {
 		r.dropped++
 		return
 	}
-	r.fresh = append(r.fresh, entry{name: name, instance: instance, text: text, isText: isText,
-		metric: monolith.Metric{Name: r.namespace + name, Instance: instance}})
+	if !r.changed {
+		r.changed = true
+		r.fresh = append(make([]entry, 0, max(64, len(r.last)+8)), r.last[:r.at]...)
+	}
+	e.namespace = r.namespace
+	r.fresh = append(r.fresh, e)
 	r.at++
-	if text {
+	if e.text {
 		r.addText(value)
 	} else {
 		r.nums = append(r.nums, n)
@@ -142,16 +130,15 @@ func (r *Recorder) addText(value []byte) {
 		value = value[:maxMetricValue]
 	}
 	i := len(r.texts)
-	if i < len(r.m.lastTexts) && r.m.lastTexts[i] == string(value) {
+	if i < len(r.m.texts) && r.m.texts[i] == string(value) {
 		if r.sameTexts {
-			// A view of the old list; it is copied before the first write.
-			r.texts = r.m.lastTexts[: i+1 : i+1]
-			return
+			r.texts = r.m.texts[: i+1 : i+1] // no room is left: the first append copies
+		} else {
+			r.texts = append(r.texts, r.m.texts[i])
 		}
-		r.texts = append(r.texts, r.m.lastTexts[i])
 		return
 	}
-	r.sameTexts = false // append copies, since the view has no room left
+	r.sameTexts = false
 	text := string(value)
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
@@ -159,43 +146,33 @@ func (r *Recorder) addText(value []byte) {
 	r.texts = append(r.texts, text)
 }
 
-// Done puts the section into the snapshot. What was recorded before an error is dropped by not calling it.
-func (r *Recorder) Done() {
+// Done puts the section into the snapshot and gives it, and whether its names and texts are those of
+// the poll before. What was recorded before an error is dropped by not calling Done.
+func (r *Recorder) Done() (section monolith.Section, same bool) {
 	m := r.m
-	switch {
-	case r.changed:
-		m.entries = r.fresh
-	case r.at < len(m.entries):
-		m.entries = m.entries[:r.at:r.at]
-		r.changed = true
-	}
-	if r.changed || m.nums == nil {
-		m.nums, m.texts = split(m.entries)
-	}
-	m.lastTexts = r.texts
-	r.g.snapshot.Sections = append(r.g.snapshot.Sections, monolith.Section{
-		Collector: r.g.collector.Name,
-		NumNames:  m.nums, Nums: r.nums,
-		TextNames: m.texts, Texts: r.texts,
-	})
-	if r.dropped > 0 {
-		r.g.Note(monolith.ProblemPartial, "the server sent names that are too long or too many; some were left out", "")
-	}
-}
-
-func split(entries []entry) (nums, texts *monolith.Names) {
-	var n, t []monolith.Metric
-	for i := range entries {
-		if entries[i].text {
-			t = append(t, entries[i].metric)
-		} else {
-			n = append(n, entries[i].metric)
+	same = m.layout != nil && !r.changed && r.at == len(r.last)
+	if !same {
+		if !r.changed {
+			r.fresh = append([]entry(nil), r.last[:r.at]...)
 		}
+		m.layout = r.g.collector.layouts.share(r.fresh)
 	}
-	return monolith.NewNames(n), monolith.NewNames(t)
+	same = same && r.sameTexts && len(r.texts) == len(m.texts)
+	m.texts = r.texts
+	section = monolith.Section{
+		Collector: r.g.collector.Name,
+		NumNames:  m.layout.nums, Nums: r.nums,
+		TextNames: m.layout.texts, Texts: r.texts,
+	}
+	r.g.snapshot.Sections = append(r.g.snapshot.Sections, section)
+	if r.dropped > 0 {
+		r.g.Note(monolith.ProblemPartial, "the server sent names that are too long, or too many; some were left out", "")
+	}
+	return section, same
 }
 
-// isNull reports whether a value stands for "no value": SQL's NULL, and MariaDB's NULL as text.
+// isNull reports whether a value stands for "no value": SQL's NULL, and the text NULL that MariaDB
+// gives for Max_memory_used and others.
 func isNull(value []byte) bool { return value == nil || bytes.Equal(value, []byte("NULL")) }
 
 func isNumber(value []byte) bool {

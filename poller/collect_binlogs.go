@@ -1,0 +1,62 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"monolith"
+)
+
+// binlogsCollector lists the binary log files.
+func binlogsCollector() *Collector {
+	return &Collector{
+		Name:     "binlogs",
+		Title:    "Binary logs",
+		Help:     "The binary log files and how much space they take.",
+		Schedule: monolith.Hourly,
+		Timeout:  10 * time.Second,
+		Applies: func(g *Gather) (bool, string) {
+			if v := g.Variables["log_bin"]; v == "OFF" || v == "0" {
+				return false, "the server writes no binary log (log_bin=OFF)"
+			}
+			return true, ""
+		},
+		Grant: func(id monolith.Identity, account string) string {
+			if has(id, since{mariadb: v(10, 5, 2)}) {
+				return grantGlobal("BINLOG MONITOR", account)
+			}
+			return grantGlobal("REPLICATION CLIENT", account)
+		},
+		Collect: collectBinlogs,
+	}
+}
+
+const errNoBinaryLogging = 1381 // ER_NO_BINARY_LOGGING
+
+func collectBinlogs(ctx context.Context, g *Gather) error {
+	logs := []monolith.BinaryLog{}
+	var total int64
+	err := g.Session.Query(ctx, "SHOW BINARY LOGS", func(row Row) error {
+		size, _ := row.Int("file_size")
+		logs = append(logs, monolith.BinaryLog{Name: cut(printable(first(row.Text("log_name"))), 512), Size: size})
+		total += size
+		return nil
+	})
+	var refused *mysql.MySQLError
+	if errors.As(err, &refused) && refused.Number == errNoBinaryLogging {
+		g.Note(monolith.ProblemUnsupported, "the server writes no binary log (log_bin=OFF)", "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rec := g.Recorder("server")
+	rec.Number("binary_logs", "", monolith.Uint(uint64(len(logs))))
+	rec.Number("binary_log_bytes", "", monolith.Int(total))
+	rec.Done()
+	g.snapshot.BinaryLogs = logs
+	return nil
+}

@@ -1,0 +1,47 @@
+package poller
+
+import (
+	"strings"
+
+	"monolith"
+)
+
+// since names the versions from which on something exists. A zero version: never.
+type since struct{ mysql, mariadb monolith.Version }
+
+// v makes a version of one to three numbers.
+func v(parts ...int) monolith.Version {
+	var p [3]int
+	copy(p[:], parts)
+	return monolith.Version{Major: p[0], Minor: p[1], Patch: p[2]}
+}
+
+// has reports whether a server has something. A server of unknown version has nothing: what it can do is
+// found by asking.
+func has(id monolith.Identity, s since) bool {
+	from := s.mysql
+	if id.Flavour.IsMariaDB() {
+		from = s.mariadb
+	}
+	return !from.IsZero() && !id.Version.IsZero() && id.Version.Compare(from) >= 0
+}
+
+// grantGlobal gives the statement that grants a global right.
+func grantGlobal(right, account string) string {
+	return "GRANT " + right + " ON *.* TO " + quoteAccount(account) + ";"
+}
+
+// quoteAccount writes user@host as 'user'@'host'. The host stands behind the last @.
+func quoteAccount(account string) string {
+	if strings.HasPrefix(account, "'") || strings.HasPrefix(account, "`") {
+		return account
+	}
+	user, host := account, "%"
+	if i := strings.LastIndexByte(account, '@'); i >= 0 {
+		user, host = account[:i], account[i+1:]
+	}
+	quote := func(s string) string {
+		return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
+	}
+	return quote(user) + "@" + quote(host)
+}

@@ -1,0 +1,254 @@
+package poller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+)
+
+const (
+	maxScannedTables     = 20_000 // beyond it only the first schemas up to this number are scanned
+	maxLargestTables     = 10     // of each schema
+	maxLargestAltogether = 500
+	maxSchemaMetrics     = 500 // the largest schemas have graphs
+	scanSeconds          = 60  // limit of one scan on the server
+)
+
+// sizesCollector adds up how large the data is.
+func sizesCollector() *Collector {
+	return &Collector{
+		Name:     "sizes",
+		Title:    "Schema sizes",
+		Help:     "Data, index and free bytes by schema and engine, and the largest tables.",
+		Schedule: monolith.Sizes,
+		Timeout:  3 * time.Minute,
+		MaxBytes: 64 << 20,
+		Applies: func(g *Gather) (bool, string) {
+			if statsOnMetadata(g.Variables) && !g.Server.ScanSizes {
+				return false, "innodb_stats_on_metadata=ON: a scan would make the server work out the statistics of every table anew;" +
+					" switch it off there, or allow scans for this server"
+			}
+			return true, ""
+		},
+		Grant: func(_ monolith.Identity, account string) string {
+			return "GRANT SELECT ON `schema`.* TO " + quoteAccount(account) + "; -- for each schema that is to be measured; SHOW DATABASES is not enough"
+		},
+		Collect: collectSizes,
+	}
+}
+
+// statsOnMetadata reports whether reading information_schema.TABLES makes InnoDB sample every table. It was
+// the default up to MySQL 5.5; where the variable is gone it never happens.
+func statsOnMetadata(variables map[string]string) bool {
+	v := variables["innodb_stats_on_metadata"]
+	return v == "ON" || v == "1"
+}
+
+// systemSchemas hold nothing that belongs to people.
+const systemSchemas = "('information_schema', 'performance_schema', 'mysql', 'sys', 'ndbinfo')"
+
+// countTables is answered without opening a table: TABLE_SCHEMA and TABLE_NAME come from the folder, or from the
+// dictionary. No condition on TABLE_TYPE: that would open every table on old versions.
+const countTables = "SELECT TABLE_SCHEMA AS table_schema, COUNT(TABLE_NAME) AS n FROM information_schema.TABLES" +
+	" WHERE TABLE_SCHEMA NOT IN " + systemSchemas + " GROUP BY TABLE_SCHEMA"
+
+func collectSizes(ctx context.Context, g *Gather) error {
+	if has(g.Identity, since{mysql: v(8, 0, 3)}) {
+		// Else the sizes may be a day old. It holds for our own session, which needs them at no other time.
+		if err := g.Session.Exec(ctx, "SET SESSION information_schema_stats_expiry = 0"); err != nil {
+			g.Note(monolith.ProblemPartial, "sizes may be up to a day old: information_schema_stats_expiry could not be set", "")
+		}
+	}
+	sizes := &monolith.SchemaSizes{Taken: g.Now, Schemas: []monolith.SchemaSize{}, Largest: []monolith.TableSize{}}
+	type schema struct {
+		name   string
+		tables int
+	}
+	var schemas []schema
+	err := g.Session.Query(ctx, limited(g.Identity, countTables), func(row Row) error {
+		s := schema{name: first(row.Text("table_schema")), tables: number(row, "n")}
+		sizes.Tables += s.tables
+		schemas = append(schemas, s)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Small schemas first: the cap then leaves out the fewest schemas.
+	slices.SortStableFunc(schemas, func(a, b schema) int { return cmp.Compare(a.tables, b.tables) })
+	left := maxScannedTables
+	for _, s := range schemas {
+		limit := 0
+		if s.tables > left {
+			sizes.Sampled = true
+			if limit = left; limit <= 0 {
+				continue
+			}
+		}
+		left -= s.tables
+		if err := scanSchema(ctx, g, sizes, s.name, limit); err != nil {
+			return err
+		}
+	}
+	if sizes.Sampled {
+		g.Note(monolith.ProblemPartial, fmt.Sprintf("there are %d tables: sizes are of the first %d", sizes.Tables, maxScannedTables), "")
+	}
+	slices.SortFunc(sizes.Largest, func(a, b monolith.TableSize) int {
+		return cmp.Or(cmp.Compare(b.Data+b.Index, a.Data+a.Index), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Table, b.Table))
+	})
+	if len(sizes.Largest) > maxLargestAltogether {
+		sizes.Largest = slices.Clone(sizes.Largest[:maxLargestAltogether])
+	}
+	recordSizes(g, sizes)
+	g.snapshot.Schemas = sizes
+	return nil
+}
+
+// scanSchema adds up one schema; limit > 0 stops after that many tables. One schema a statement keeps each of them
+// short, so that a scan can be ended between two.
+func scanSchema(ctx context.Context, g *Gather, sizes *monolith.SchemaSizes, schema string, limit int) error {
+	statement := "SELECT TABLE_NAME AS table_name, ENGINE AS engine, TABLE_ROWS AS table_rows, DATA_LENGTH AS data_length," +
+		" INDEX_LENGTH AS index_length, DATA_FREE AS data_free FROM information_schema.TABLES" +
+		" WHERE TABLE_SCHEMA = " + quoteText(schema) + " AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+	if limit > 0 {
+		statement += fmt.Sprintf(" LIMIT %d", limit)
+	}
+	byEngine := map[string]int{} // place in sizes.Schemas
+	var largest []monolith.TableSize
+	shared := int64(0) // free space of the shared tablespace: each of its tables repeats it
+	name := printable(schema)
+	err := g.Session.Query(ctx, limited(g.Identity, statement), func(row Row) error {
+		t := monolith.TableSize{
+			Schema: name, Table: printable(first(row.Text("table_name"))), Engine: printable(first(row.Text("engine"))),
+			Rows: bytesOf(row, "table_rows"), Data: bytesOf(row, "data_length"), Index: bytesOf(row, "index_length"), Free: bytesOf(row, "data_free"),
+		}
+		if t.Engine == "" {
+			t.Engine = "unknown" // a table that could not be opened
+		}
+		i, ok := byEngine[t.Engine]
+		if !ok {
+			i = len(sizes.Schemas)
+			byEngine[t.Engine] = i
+			sizes.Schemas = append(sizes.Schemas, monolith.SchemaSize{Schema: name, Engine: t.Engine})
+		}
+		s := &sizes.Schemas[i]
+		s.Tables++
+		s.Data += t.Data
+		s.Index += t.Index
+		if t.Engine == "InnoDB" && sharedTablespace(g.Variables) {
+			shared = max(shared, t.Free)
+			s.Free = shared
+		} else {
+			s.Free += t.Free
+		}
+		if largest = append(largest, t); len(largest) > 8*maxLargestTables {
+			largest = topTables(largest)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	sizes.Largest = append(sizes.Largest, topTables(largest)...)
+	return nil
+}
+
+func sharedTablespace(variables map[string]string) bool {
+	v := variables["innodb_file_per_table"]
+	return v == "OFF" || v == "0"
+}
+
+func topTables(list []monolith.TableSize) []monolith.TableSize {
+	slices.SortFunc(list, func(a, b monolith.TableSize) int { return cmp.Compare(b.Data+b.Index, a.Data+a.Index) })
+	return list[:min(len(list), maxLargestTables)]
+}
+
+// bytesOf reads a size; NULL (views, broken tables) and what can't be a size are 0: there is nothing to add.
+func bytesOf(row Row, name string) int64 {
+	n := row.Num(name).Float64()
+	if !(n > 0 && n < 1<<62) {
+		return 0
+	}
+	return int64(n)
+}
+
+// limited gives a statement a time limit of its own on the server, where it can: the session's is for
+// short statements.
+func limited(id monolith.Identity, statement string) string {
+	switch {
+	case has(id, since{mysql: v(5, 7, 8)}):
+		return fmt.Sprintf("SELECT /*+ MAX_EXECUTION_TIME(%d) */%s", scanSeconds*1000, strings.TrimPrefix(statement, "SELECT"))
+	case has(id, since{mariadb: v(10, 1, 2)}):
+		return fmt.Sprintf("SET STATEMENT max_statement_time=%d FOR %s", scanSeconds, statement)
+	}
+	return statement
+}
+
+// quoteText writes a text as a literal for a session in which backslashes escape, as ours does.
+func quoteText(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
+}
+
+func recordSizes(g *Gather, sizes *monolith.SchemaSizes) {
+	var total monolith.SchemaSize
+	bySchema, byEngine := map[string]*monolith.SchemaSize{}, map[string]*monolith.SchemaSize{}
+	add := func(m map[string]*monolith.SchemaSize, key string, s monolith.SchemaSize) {
+		if m[key] == nil {
+			m[key] = &monolith.SchemaSize{}
+		}
+		addSize(m[key], s)
+	}
+	for _, s := range sizes.Schemas {
+		add(bySchema, s.Schema, s)
+		add(byEngine, s.Engine, s)
+		addSize(&total, s)
+	}
+	rec := g.Recorder("schema")
+	rec.Number("total_data_bytes", "", monolith.Int(total.Data))
+	rec.Number("total_index_bytes", "", monolith.Int(total.Index))
+	rec.Number("total_free_bytes", "", monolith.Int(total.Free))
+	rec.Number("total_tables", "", monolith.Int(int64(total.Tables)))
+	names := sortedKeys(bySchema)
+	if len(names) > maxSchemaMetrics { // the rows have all of them
+		slices.SortStableFunc(names, func(a, b string) int {
+			return cmp.Compare(bySchema[b].Data+bySchema[b].Index, bySchema[a].Data+bySchema[a].Index)
+		})
+		names = names[:maxSchemaMetrics]
+		slices.Sort(names)
+	}
+	for _, name := range names {
+		s := bySchema[name]
+		rec.Number("data_bytes", name, monolith.Int(s.Data))
+		rec.Number("index_bytes", name, monolith.Int(s.Index))
+		rec.Number("free_bytes", name, monolith.Int(s.Free))
+		rec.Number("tables", name, monolith.Int(int64(s.Tables)))
+	}
+	for _, name := range sortedKeys(byEngine) {
+		s := byEngine[name]
+		rec.Number("engine_data_bytes", name, monolith.Int(s.Data))
+		rec.Number("engine_index_bytes", name, monolith.Int(s.Index))
+		rec.Number("engine_tables", name, monolith.Int(int64(s.Tables)))
+	}
+	rec.Done()
+}
+
+func addSize(to *monolith.SchemaSize, s monolith.SchemaSize) {
+	to.Tables += s.Tables
+	to.Data += s.Data
+	to.Index += s.Index
+	to.Free += s.Free
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
