@@ -49,6 +49,9 @@ func KindOf(name string) Kind {
 		if strings.HasSuffix(rest, "_total") {
 			return Counter
 		}
+		if ns == "self" && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+			return statusKind(rest) // what our statements add to the status counter of that name
+		}
 		return Gauge
 	case "replica":
 		// A position within a log file only grows; at the next file it falls, which makes a gap.

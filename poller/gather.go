@@ -1,0 +1,330 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"monolith"
+)
+
+// result is what one run of one collector gave. Each run fills a snapshot of its own, so that what a
+// failing collector had recorded is dropped, and collectors can run side by side.
+type result struct {
+	collector *Collector
+	snap      *monolith.Snapshot
+	use       *use // nil for collectors of the host
+	variables map[string]string
+	started   time.Time
+	took      time.Duration
+	err       error
+	absent    string // why this server has no such thing; "" when it ran
+	grant     string // what gives the collector its rights; "" when it needs none
+}
+
+// errPanic says that a collector stumbled over an answer.
+var errPanic = errors.New("the collector failed on an answer it did not expect")
+
+// gatherFor makes a collector's work place. It is made in the polling goroutine; the run may be elsewhere.
+func (p *poll) gatherFor(c *Collector, s *session) (*Gather, *result) {
+	ps := &p.t.poll
+	m := ps.memories[c.Name]
+	if m == nil {
+		m = new(memory)
+		ps.memories[c.Name] = m
+	}
+	r := &result{collector: c, snap: &monolith.Snapshot{Server: p.t.id, Seq: p.snap.Seq, At: p.snap.At, Interval: p.interval}}
+	g := &Gather{
+		Server: p.server, Identity: ps.identity, Now: p.snap.At, Variables: ps.variables, State: p.t.state.Load(),
+		snapshot: r.snap, collector: c, memory: m,
+	}
+	if s != nil {
+		r.use = &use{s: s, maxBytes: c.MaxBytes, limit: p.limit}
+		if c.Timeout > pollBudget(p.interval) {
+			r.use.limit = statementLimit(c.Timeout)
+		}
+		g.Session, g.Account = r.use, s.account
+		if c.Grant != nil && s.account != "" {
+			r.grant = c.Grant(ps.identity, quoteAccount(s.account))
+		}
+	}
+	return g, r
+}
+
+// gather runs a collector within its deadline.
+func (p *Poller) gather(ctx context.Context, g *Gather, r *result, timeout time.Duration) {
+	c := r.collector
+	r.started = time.Now()
+	defer func() { r.took = time.Since(r.started) }()
+	if timeout <= 0 {
+		r.err = &timeoutError{c.Title, 0}
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &timeoutError{c.Title, timeout})
+	defer cancel()
+	panicked := p.guard("collector "+c.Name+" on server "+g.Server.Name, func() {
+		if c.Applies != nil {
+			if ok, why := c.Applies(g); !ok {
+				if r.absent = why; why == "" {
+					r.absent = "this server has no such thing"
+				}
+				return
+			}
+		}
+		r.err = c.Collect(ctx, g)
+		r.variables = g.Variables
+	})
+	if panicked {
+		r.err = errPanic
+	}
+	if r.err == nil && r.use == nil && ctx.Err() != nil {
+		r.err = context.Cause(ctx)
+	}
+}
+
+// collect runs a collector in the poll's own time.
+func (p *poll) collect(ctx context.Context, c *Collector, s *session, timeout time.Duration) *result {
+	g, r := p.gatherFor(c, s)
+	p.t.p.gather(ctx, g, r, min(timeout, time.Until(p.deadline)))
+	return r
+}
+
+// runHere runs a collector and takes its result over.
+func (p *poll) runHere(ctx context.Context, c *Collector) {
+	r := p.collect(ctx, c, p.t.poll.session, p.timeout(c))
+	if isStopped(ctx) {
+		return
+	}
+	p.finish(r)
+}
+
+// finish takes the result of a run over into the snapshot, the back-off and the report.
+func (p *poll) finish(r *result) {
+	ps := &p.t.poll
+	c := r.collector
+	delete(ps.due, c.Name)
+	ps.started[c.Name] = r.started
+	if r.absent != "" {
+		p.t.reportAbsent(c, r, r.absent)
+		return
+	}
+	cost := monolith.Cost{Collector: c.Name, Took: r.took}
+	if r.use != nil {
+		cost.Statements, cost.Rows, cost.Bytes = r.use.statements, r.use.rows, r.use.bytes
+	}
+	p.snap.Costs = append(p.snap.Costs, cost)
+	var until time.Time
+	if r.err != nil {
+		problem, up := explain(r.err, p.scene(r.grant))
+		problem.Collector = c.Name
+		if c.Name == statusName {
+			p.snap.Up = up
+		}
+		if problem.Kind == monolith.ProblemTimeout && !isBusy(r.err) {
+			most := maxBackoff
+			if c.Name == statusName {
+				most = maxConnectWait
+			}
+			b := ps.backoffs[c.Name]
+			if b == nil {
+				b = &backoff{}
+				ps.backoffs[c.Name] = b
+			}
+			wait := b.failed(time.Now(), p.t.intervalOf(c), most)
+			until = b.until
+			problem.Cure = joinSentences(problem.Cure, "the next try is in "+shortDuration(wait))
+		}
+		r.snap.Problems = []monolith.Problem{problem}
+	} else {
+		delete(ps.backoffs, c.Name)
+		p.snap.Sections = append(p.snap.Sections, r.snap.Sections...)
+		takeRows(p.snap, r.snap)
+		if c.Name == variablesName && r.variables != nil {
+			ps.variables = r.variables
+		}
+	}
+	p.snap.Problems = append(p.snap.Problems, r.snap.Problems...)
+	p.t.report(c, r, cost, until)
+}
+
+func isBusy(err error) bool {
+	var busy *busyError
+	return errors.As(err, &busy)
+}
+
+// takeRows moves what a collector listed.
+func takeRows(to, from *monolith.Snapshot) {
+	if from.Replicas != nil {
+		to.Replicas = from.Replicas
+	}
+	if from.Processes != nil {
+		to.Processes = from.Processes
+	}
+	if from.Accounts != nil {
+		to.Accounts = from.Accounts
+	}
+	if from.Schemas != nil {
+		to.Schemas = from.Schemas
+	}
+	if from.BinaryLogs != nil {
+		to.BinaryLogs = from.BinaryLogs
+	}
+}
+
+// isOff reports whether people switched a collector off for this server.
+func (p *poll) isOff(c *Collector) bool { return slices.Contains(p.server.CollectorsOff, c.Name) }
+
+// backoff is the growing pause after a failure by time.
+type backoff struct {
+	failures int
+	until    time.Time
+}
+
+// maxBackoff bounds the pause of a collector that times out.
+const maxBackoff = time.Hour
+
+// failed doubles the pause and gives it.
+func (b *backoff) failed(now time.Time, interval, most time.Duration) time.Duration {
+	wait := interval << min(b.failures, 16)
+	if wait > most || wait <= 0 {
+		wait = max(most, interval)
+	}
+	b.failures++
+	b.until = now.Add(wait)
+	return wait
+}
+
+// holds reports whether the pause lasts. A nil back-off never holds.
+func (b *backoff) holds(now time.Time) bool { return b != nil && now.Before(b.until) }
+
+// hostRun is the run of the host's collectors, which goes on beside the database's: the host is of
+// most interest while the database is down.
+type hostRun struct {
+	poll    *poll
+	wg      sync.WaitGroup
+	results []*result
+}
+
+func (p *poll) startHost(ctx context.Context) *hostRun {
+	h := &hostRun{poll: p}
+	for _, c := range p.t.p.collectors {
+		if !c.Host || !p.t.poll.due[c.Name] || p.isOff(c) || p.t.poll.backoffs[c.Name].holds(time.Now()) {
+			continue
+		}
+		g, r := p.gatherFor(c, nil)
+		timeout := time.Until(p.deadline)
+		if c.Timeout > 0 {
+			timeout = min(timeout, c.Timeout)
+		}
+		h.results = append(h.results, r)
+		h.wg.Go(func() { p.t.p.gather(ctx, g, r, timeout) })
+	}
+	return h
+}
+
+func (h *hostRun) wait() { h.wg.Wait() }
+
+func (h *hostRun) merge() {
+	for _, r := range h.results {
+		h.poll.finish(r)
+	}
+}
+
+// longRuns runs the collectors that may take longer than a poll. They share the connection: the
+// polls' statements and theirs take turns, so that a scan of many schemas makes no gap in the graphs.
+type longRuns struct {
+	wg      sync.WaitGroup
+	mu      sync.Mutex
+	running map[string]context.CancelFunc
+	done    []*result
+}
+
+// startBackground begins the run of a long collector, unless it is running already. life is the context
+// of the target, not of the poll.
+func (p *poll) startBackground(life context.Context, c *Collector) {
+	b := &p.t.poll.long
+	ctx, cancel := context.WithCancel(life)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.running[c.Name] != nil {
+		cancel()
+		return
+	}
+	if b.running == nil {
+		b.running = map[string]context.CancelFunc{}
+	}
+	b.running[c.Name] = cancel
+	delete(p.t.poll.due, c.Name)
+	g, r := p.gatherFor(c, p.t.poll.session)
+	b.wg.Go(func() {
+		defer cancel()
+		p.t.p.gather(ctx, g, r, c.Timeout)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.running, c.Name)
+		b.done = append(b.done, r)
+	})
+}
+
+// merge takes over what ended since the poll before.
+func (b *longRuns) merge(p *poll) {
+	b.mu.Lock()
+	done := b.done
+	b.done = nil
+	b.mu.Unlock()
+	for _, r := range done {
+		if !errors.Is(r.err, context.Canceled) {
+			p.finish(r)
+		}
+	}
+}
+
+// stop ends what runs and waits for it.
+func (b *longRuns) stop() {
+	b.mu.Lock()
+	for _, cancel := range b.running {
+		cancel()
+	}
+	b.mu.Unlock()
+	b.wg.Wait()
+}
+
+// coreNames are the metrics that the poller itself measures, the same for all servers.
+type coreNames struct{ server, self *monolith.Names }
+
+func newCoreNames() coreNames {
+	server := []monolith.Metric{{Name: "server.up"}, {Name: "server.polled"}, {Name: "server.clock_gap_seconds"}}
+	self := []monolith.Metric{
+		{Name: "self.poll_seconds"}, {Name: "self.poll_bytes"}, {Name: "self.poll_statements"}, {Name: "self.skipped_total"},
+		{Name: "self.interval_seconds"}, {Name: "self.Questions"}, {Name: "self.Queries"},
+	}
+	for _, n := range ownNames {
+		self = append(self, monolith.Metric{Name: "self." + n})
+	}
+	return coreNames{monolith.NewNames(server), monolith.NewNames(self)}
+}
+
+// coreSections adds what the poller itself measured. own and sends are as they were just before the
+// status was asked, which is what the server's counters in it hold of us.
+func (p *poll) coreSections(took time.Duration, skipped uint64, own [len(ownNames)]monolith.Num, sends uint64) {
+	gap := monolith.Num{}
+	if p.t.poll.clockAt != (time.Time{}) {
+		gap = monolith.Float(p.t.poll.clockGap.Seconds())
+	}
+	var bytes int64
+	statements := 0
+	for _, c := range p.snap.Costs {
+		bytes += c.Bytes
+		statements += c.Statements
+	}
+	self := append(make([]monolith.Num, 0, 7+len(own)),
+		monolith.Float(took.Seconds()), monolith.Int(bytes), monolith.Int(int64(statements)), monolith.Uint(skipped),
+		monolith.Float(p.interval.Seconds()), monolith.Uint(sends), monolith.Uint(sends))
+	names := p.t.p.names
+	p.snap.Sections = append(p.snap.Sections,
+		monolith.Section{Collector: "server", NumNames: names.server,
+			Nums: []monolith.Num{monolith.Bool(p.snap.Up), monolith.Bool(p.snap.Polled), gap}},
+		monolith.Section{Collector: "self", NumNames: names.self, Nums: append(self, own[:]...)})
+}

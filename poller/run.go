@@ -1,0 +1,430 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"monolith"
+)
+
+// pollState is what a target's polling goroutine keeps from poll to poll.
+type pollState struct {
+	seq uint64
+	run uint32
+
+	session    *session
+	orphans    []uint64 // threads of ours that may still run at the server
+	connecting backoff
+	lastFail   *monolith.Problem // of the connection, repeated while it backs off
+	lastUp     bool
+
+	identity  monolith.Identity
+	uptime    monolith.Num
+	uptimeAt  time.Time // when uptime was read
+	taken     time.Time // of the last status statement, with its monotonic clock
+	clockGap  time.Duration
+	clockAt   time.Time // when it was measured
+	variables map[string]string
+	memories  map[string]*memory
+	backoffs  map[string]*backoff
+	started   map[string]time.Time // last start of a collector
+	due       map[string]bool      // collectors that wait for their run
+	load      *load
+	long      longRuns
+	down      bool // the last poll failed; for the log
+	first     bool
+}
+
+func newPollState() pollState {
+	return pollState{
+		memories: map[string]*memory{}, backoffs: map[string]*backoff{}, started: map[string]time.Time{},
+		due: map[string]bool{}, load: newLoad(), first: true, lastUp: true,
+	}
+}
+
+// remember takes over what was known before Monolith stopped, so that a restart of the server
+// meanwhile, or another server behind the address, begins a new run.
+func (ps *pollState) remember(last *monolith.State) {
+	ps.identity = last.Identity
+	ps.seq = max(ps.seq, last.Seq)
+	if n, at, ok := last.Value(monolith.Metric{Name: "status.Uptime"}); ok {
+		ps.uptime, ps.uptimeAt = n, at
+	}
+}
+
+// isStopped reports whether a context ended since the poller stops, which is no problem of the server.
+func isStopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
+
+// pollBudget is how long a poll may take: it must be over before the next one is due.
+func pollBudget(interval time.Duration) time.Duration {
+	return min(interval-min(max(interval/10, 100*time.Millisecond), 2*time.Second), 30*time.Second)
+}
+
+// poll is one poll while it runs.
+type poll struct {
+	t        *target
+	server   *monolith.Server
+	snap     *monolith.Snapshot
+	interval time.Duration
+	deadline time.Time
+	limit    time.Duration // of a statement, at the server
+	all      bool
+	remade   int // connections made in this poll
+}
+
+// runPoll polls the server once. It gives nil when the poller stops meanwhile.
+func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *monolith.Snapshot {
+	began := time.Now()
+	t.mu.Lock()
+	interval, problems, skipped, renewed := t.interval(), t.plan.problems, t.skipped, t.renewed
+	t.renewed = false
+	t.mu.Unlock()
+	ps := &t.poll
+	if renewed {
+		t.disconnect()
+		ps.orphans, ps.connecting, ps.lastFail = nil, backoff{}, nil
+		clear(ps.backoffs)
+	}
+	at := w.at
+	if at.IsZero() {
+		at = began.Round(0).Truncate(time.Millisecond)
+	}
+	ps.seq++
+	budget := pollBudget(interval)
+	p := &poll{t: t, server: server, interval: interval, all: w.all, deadline: began.Add(budget), limit: statementLimit(budget)}
+	p.snap = &monolith.Snapshot{
+		Server: t.id, Seq: ps.seq, At: at, Taken: at, Interval: interval, Identity: ps.identity,
+		Problems: append([]monolith.Problem(nil), problems...),
+	}
+	ctx, cancel := context.WithDeadlineCause(life, p.deadline, &timeoutError{"the poll", budget})
+	defer cancel()
+
+	t.markDue(w, interval, began)
+	ps.long.merge(p)
+	host := p.startHost(ctx)
+	own, sends := ps.load.record()
+	p.database(ctx, life)
+	host.wait()
+	if isStopped(ctx) {
+		return nil
+	}
+	host.merge()
+	ps.run = max(ps.run, 1)
+	p.snap.Run = ps.run
+	p.snap.ClockGap = ps.clockGap
+	p.coreSections(time.Since(began), skipped, own, sends)
+	t.noteChange(p.snap)
+	ps.first = false
+	return p.snap
+}
+
+// statementLimit is the server-side bound of a statement: a little before our own patience ends, so that
+// a slow statement costs itself and not the connection.
+func statementLimit(budget time.Duration) time.Duration {
+	return max(budget*8/10, 500*time.Millisecond).Truncate(100 * time.Millisecond)
+}
+
+// markDue adds up which collectors wait for a run.
+func (t *target) markDue(w job, interval time.Duration, now time.Time) {
+	for _, c := range t.p.collectors {
+		switch {
+		case w.all, c.Name == statusName:
+			t.poll.due[c.Name] = true
+			if w.all && c.Name != statusName {
+				delete(t.poll.backoffs, c.Name) // asked for by people, or something changed
+			}
+		case c.Schedule == monolith.Fast:
+			calm := interval >= calmInterval/2 || c.Name == replicationName ||
+				now.Sub(t.poll.started[c.Name]) >= calmInterval-interval/2
+			if w.due[monolith.Fast] && calm {
+				t.poll.due[c.Name] = true
+			}
+		case w.due[c.Schedule]:
+			t.poll.due[c.Name] = true
+		}
+	}
+}
+
+// database runs everything that needs the connection. life outlasts the poll.
+func (p *poll) database(ctx, life context.Context) {
+	ps := &p.t.poll
+	if p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...); ps.session == nil {
+		return
+	}
+	status := p.t.p.collectors[0]
+	if status.Name != statusName {
+		status = nil
+	}
+	if status != nil && !p.status(ctx, status) {
+		return
+	}
+	if status == nil {
+		p.snap.Polled, p.snap.Up = true, true
+	}
+	for _, c := range p.t.p.collectors {
+		if c.Host || c == status || !ps.due[c.Name] || p.isOff(c) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return // what is due stays due
+		}
+		if ps.session == nil || ps.session.ended != nil && p.sessionEnded() {
+			if p.remade > 1 {
+				return
+			}
+			p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...)
+			if ps.session == nil {
+				return
+			}
+		}
+		if ps.backoffs[c.Name].holds(time.Now()) {
+			continue
+		}
+		if c.Timeout > pollBudget(p.interval) {
+			p.startBackground(life, c)
+			continue
+		}
+		p.runHere(ctx, c)
+	}
+	if now := time.Now(); ps.session != nil && now.Sub(ps.clockAt) > clockEvery && ctx.Err() == nil {
+		u := &use{s: ps.session, limit: p.limit}
+		if ps.session.measureClock(ctx, u) == nil {
+			ps.clockGap, ps.clockAt = ps.session.clockGap, now
+		}
+	}
+}
+
+// clockEvery is how often the clocks are compared.
+const clockEvery = 10 * time.Minute
+
+// sessionEnded looks whether the connection is gone, without waiting for a statement that runs on it.
+func (p *poll) sessionEnded() bool { return !p.t.poll.session.alive(context.Background()) }
+
+// timeout gives a collector's own deadline.
+func (p *poll) timeout(c *Collector) time.Duration {
+	left := time.Until(p.deadline)
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return left
+}
+
+// connectionProblem sees to it that there is a session, and gives what stands in the way.
+func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
+	ps := &p.t.poll
+	if ps.session != nil {
+		if ps.session.alive(ctx) {
+			return nil
+		}
+		p.t.disconnect()
+	}
+	now := time.Now()
+	if ps.connecting.holds(now) && !p.all && ps.lastFail != nil {
+		again := *ps.lastFail
+		p.snap.Up = ps.lastUp
+		return []monolith.Problem{again}
+	}
+	p.remade++
+	s, err := p.open(ctx)
+	if err == nil {
+		p.adopt(s)
+		return nil
+	}
+	if isStopped(ctx) {
+		return nil
+	}
+	problem, up := explain(err, p.scene(""))
+	p.snap.Up = up
+	if problem.Kind == monolith.ProblemTimeout {
+		// Each try leaves the server one more connection to clear away when it wakes up.
+		wait := ps.connecting.failed(now, p.interval, maxConnectWait)
+		problem.Cure = joinSentences(problem.Cure, fmt.Sprintf("the next try is in %s", shortDuration(wait)))
+	}
+	ps.lastFail, ps.lastUp = &problem, up
+	return []monolith.Problem{problem}
+}
+
+// maxConnectWait bounds the pause between tries to connect to a server that hangs.
+const maxConnectWait = time.Minute
+
+func (p *poll) open(ctx context.Context) (*session, error) {
+	ps := &p.t.poll
+	p.t.p.connects.Add(1)
+	s, err := openSession(ctx, p.server.Endpoint, openOptions{
+		version: p.t.p.cfg.Version, limit: p.limit, interval: p.interval, orphans: ps.orphans,
+		load: ps.load, counts: p.t.p.counters(),
+	})
+	var failed *connectError
+	if errors.As(err, &failed) && failed.orphan != 0 {
+		ps.orphans = append(ps.orphans, failed.orphan)
+	}
+	return s, err
+}
+
+// adopt makes a new session the target's.
+func (p *poll) adopt(s *session) {
+	ps := &p.t.poll
+	ps.session, ps.orphans = s, nil
+	ps.connecting, ps.lastFail = backoff{}, nil
+	if s.clockGap != 0 {
+		ps.clockGap, ps.clockAt = s.clockGap, time.Now()
+	}
+	p.identified(s.identity)
+	for _, refused := range s.refused {
+		p.t.p.log.Warn("poller: the server refused a set-up statement", "server", p.server.Name, "statement", refused)
+	}
+}
+
+// identified takes over who the server is. Another server than before begins a new run.
+func (p *poll) identified(id monolith.Identity) {
+	ps := &p.t.poll
+	if !ps.identity.IsZero() && !sameServer(ps.identity, id) {
+		p.newRun()
+		p.t.p.log.Warn("poller: another server answers", "server", p.server.Name, "was", ps.identity.Hostname, "is", id.Hostname)
+	}
+	ps.identity = id
+	p.snap.Identity = id
+}
+
+// newRun begins a new life of the server: counters are not compared over it, and everything is read anew.
+func (p *poll) newRun() {
+	ps := &p.t.poll
+	ps.run = max(ps.run, 1) + 1
+	ps.uptime = monolith.Num{}
+	ps.variables = nil
+	for _, c := range p.t.p.collectors {
+		if !c.Host && (c.Schedule == monolith.Slow || c.Schedule == monolith.Hourly) {
+			ps.due[c.Name] = true
+		}
+	}
+}
+
+// disconnect gives the session up and remembers what it left at the server.
+func (t *target) disconnect() {
+	if s := t.poll.session; s != nil {
+		t.poll.long.stop()
+		s.close()
+		t.poll.orphans = addOrphan(t.poll.orphans, s)
+		t.poll.session = nil
+	}
+}
+
+// status reads the status, once more on a new connection when an idle one had gone. It reports
+// whether the poll may go on.
+func (p *poll) status(ctx context.Context, c *Collector) bool {
+	ps := &p.t.poll
+	hadAnswered := ps.session.used && p.remade == 0
+	for {
+		if ps.backoffs[c.Name].holds(time.Now()) && !p.all {
+			p.snap.Up = true
+			return true // the other collectors go on
+		}
+		r := p.collect(ctx, c, ps.session, p.timeout(c))
+		if r.err != nil && errors.Is(r.err, errLost) && hadAnswered && ctx.Err() == nil {
+			hadAnswered = false
+			p.t.disconnect()
+			p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...)
+			if ps.session == nil {
+				return false
+			}
+			continue
+		}
+		p.finish(r)
+		if r.err != nil {
+			return p.snap.Up && ps.session != nil && !p.sessionEnded()
+		}
+		p.snap.Polled, p.snap.Up = true, true
+		p.judgeStatus(r)
+		return true
+	}
+}
+
+// judgeStatus takes from the status when it was taken, and whether the server lived on since the last.
+func (p *poll) judgeStatus(r *result) {
+	ps := &p.t.poll
+	taken := r.use.sent.Add(r.use.done.Sub(r.use.sent) / 2)
+	p.snap.Taken = taken
+	if !ps.taken.IsZero() {
+		p.snap.Elapsed = taken.Sub(ps.taken)
+	}
+	ps.taken = taken
+	p.t.observe(p, r.use.done.Sub(r.use.sent))
+
+	section := r.snap.Section(statusName)
+	if section == nil {
+		return
+	}
+	i := section.NumNames.Index(monolith.Metric{Name: "status.Uptime"})
+	if i < 0 || section.Nums[i].IsNone() {
+		return
+	}
+	uptime := section.Nums[i]
+	if restarted(ps.uptime, ps.uptimeAt, uptime, taken) {
+		p.snap.Restart = true
+		p.newRun()
+		p.t.p.log.Warn("poller: the server was restarted", "server", p.server.Name, "uptime", uptime.String())
+	}
+	ps.uptime, ps.uptimeAt = uptime, taken
+}
+
+// restarted reports whether a server was restarted between two readings of its Uptime: it fell, or is
+// shorter than the time between the readings. Uptime has whole seconds, and clocks differ a little.
+func restarted(before monolith.Num, beforeAt time.Time, now monolith.Num, at time.Time) bool {
+	if before.IsNone() || now.IsNone() || beforeAt.IsZero() {
+		return false
+	}
+	between := at.Sub(beforeAt)
+	return now.Float64() < before.Float64() || now.Float64()+5+0.01*between.Seconds() < between.Seconds()
+}
+
+// scene gives what is known for the explanation of an error.
+func (p *poll) scene(grant string) scene {
+	at := scene{endpoint: p.server.Endpoint, identity: p.t.poll.identity, grant: grant, now: time.Now()}
+	if s := p.t.poll.session; s != nil {
+		at.account = quoteAccount(s.account)
+		at.skipsNames = s.vars["skip_name_resolve"] == "ON"
+	}
+	return at
+}
+
+// noteChange logs when a server goes away and when it comes back.
+func (t *target) noteChange(snap *monolith.Snapshot) {
+	ps := &t.poll
+	if down := !snap.Polled; down != ps.down || ps.first && down {
+		ps.down = down
+		if !down {
+			t.p.log.Info("poller: the server is read again", "server", t.name())
+			return
+		}
+		why := ""
+		for _, p := range snap.Problems {
+			if p.Collector == "" || p.Collector == statusName {
+				why = p.Text
+			}
+		}
+		t.p.log.Warn("poller: the server can't be read", "server", t.name(), "up", snap.Up, "why", why)
+	}
+}
+
+func (t *target) name() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.server.Name
+}
+
+func joinSentences(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// counters let a session count for the whole poller.
+func (p *Poller) counters() *counters {
+	return &counters{
+		statement: func(n int64) { p.statements.Add(uint64(n)) },
+		received:  func(n int64) { p.bytes.Add(uint64(n)) },
+	}
+}
