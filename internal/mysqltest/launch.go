@@ -69,7 +69,7 @@ func launchOnce(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysqltest: launch %s: %w", spec.Flavour, err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o700); err != nil {
 		return nil, fmt.Errorf("mysqltest: launch %s: %w", spec.Flavour, err)
 	}
 	data := filepath.Join(dir, "data")
@@ -112,6 +112,7 @@ func command(spec Spec, p *Process, data string) (*exec.Cmd, error) {
 		"--no-defaults", // first, as the server wants it
 		"--datadir=" + data,
 		"--socket=" + p.Socket,
+		"--tmpdir=" + filepath.Join(p.Dir, "tmp"), // a server that starts removes the temporary tables of all that share one
 		"--pid-file=" + filepath.Join(p.Dir, "mysqld.pid"),
 		"--bind-address=" + p.Host,
 		"--port=" + strconv.Itoa(p.Port),

@@ -24,7 +24,7 @@ var incidents = []incident{
 	{"slow query", 20 * time.Second, false, slowQuery},
 	{"row lock", 45 * time.Second, true, rowLock},
 	{"deadlock", 3 * time.Minute, true, deadlock},
-	{"heavy write", 4 * time.Minute, true, heavyWrite},
+	{"heavy write", 3 * time.Minute, true, heavyWrite},
 	{"clean up", time.Minute, true, cleanUp},
 	{"purge binary logs", 10 * time.Minute, false, purgeBinaryLogs},
 }
@@ -116,7 +116,7 @@ func deadlock(ctx context.Context, s *shop) error {
 // heavyWrite changes many rows of the table without an index: done in a moment here, while a replica with
 // row-based replication scans the table for each of them and falls behind.
 func heavyWrite(ctx context.Context, s *shop) error {
-	_, err := s.db.ExecContext(ctx, "UPDATE visits SET seconds = seconds + 1 WHERE product % 4 = ?", rand.IntN(4))
+	_, err := s.db.ExecContext(ctx, "UPDATE visits SET seconds = seconds + 1 WHERE product % 3 = ?", rand.IntN(3))
 	return err
 }
 

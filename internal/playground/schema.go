@@ -13,7 +13,8 @@ const (
 	customers  = 2000
 	products   = 1500
 	keptOrders = 20_000 // older ones are deleted, so that a playground may run for weeks
-	keptVisits = 12_000 // then the table is rotated
+	keptVisits = 14_000 // then the table is rotated
+	oldVisits  = 7000   // of before the playground began, so that a replica has something to do from the start
 )
 
 // tables is the shop's schema. visits has no index at all, as somebody's quickly added table would: reading it
@@ -65,6 +66,9 @@ func setUpShop(ctx context.Context, db *sql.DB) error {
 		{"products", "category, name, description, price, stock", products, func(int) []any {
 			name := pick(looks) + " " + pick(nouns)
 			return []any{rand.IntN(12), name, strings.Repeat("A "+name+". ", 1+rand.IntN(12)), 1 + rand.IntN(300), 1000}
+		}},
+		{"visits", "at, customer, product, seconds, page", oldVisits, func(int) []any {
+			return []any{now() - rand.Int64N(86_400), 1 + rand.IntN(customers), 1 + rand.IntN(products), rand.IntN(300), "/shop/" + pick(nouns)}
 		}},
 		{"words", "word, product", 3 * products, func(i int) []any { return []any{pick(nouns), 1 + i%products} }},
 	}
