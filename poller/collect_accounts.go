@@ -17,7 +17,7 @@ func accountsCollector() *Collector {
 		Title:    "Accounts",
 		Help:     "Accounts, their ways to log in and their rights; never a password hash.",
 		Schedule: monolith.Hourly,
-		Timeout:  20 * time.Second,
+		Timeout:  15 * time.Second,
 		Grant: func(_ monolith.Identity, account string) string {
 			return "GRANT SELECT ON mysql.* TO " + quoteAccount(account) + ";"
 		},

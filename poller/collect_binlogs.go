@@ -17,7 +17,7 @@ func binlogsCollector() *Collector {
 		Title:    "Binary logs",
 		Help:     "The binary log files and how much space they take.",
 		Schedule: monolith.Hourly,
-		Timeout:  10 * time.Second,
+		Timeout:  5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if v := g.Variables["log_bin"]; v == "OFF" || v == "0" {
 				return false, "the server writes no binary log (log_bin=OFF)"

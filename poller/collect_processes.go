@@ -23,7 +23,7 @@ func processesCollector() *Collector {
 		Title:    "Process list",
 		Help:     "What the server's threads do: counts by kind, and the longest-running statements with literals masked.",
 		Schedule: monolith.Slow,
-		Timeout:  10 * time.Second,
+		Timeout:  5 * time.Second,
 		MaxBytes: 64 << 20,
 		Grant:    func(_ monolith.Identity, account string) string { return grantGlobal("PROCESS", account) },
 		Collect:  collectProcesses,
@@ -46,7 +46,9 @@ func collectProcesses(ctx context.Context, g *Gather) error {
 	}
 	list := summarise(rows)
 	list.Taken = g.Now
-	list.OnlyOwn = onlyOwn(g, rows)
+	if list.OnlyOwn, err = onlyOwn(ctx, g, rows); err != nil {
+		return err
+	}
 	for i := range list.Rows {
 		p := &list.Rows[i]
 		p.Info = statementText([]byte(p.Info), g.Server.KeepTexts)
@@ -83,11 +85,8 @@ func processOf(row Row, own uint64) monolith.Process {
 }
 
 // onlyOwn reports whether other people's threads are hidden: without PROCESS the list holds those of the
-// own account only, without any error. The server knows how many threads there are.
-func onlyOwn(g *Gather, rows []monolith.Process) bool {
-	if g.snapshot.Section("innodb") != nil {
-		return false // that needs the same privilege
-	}
+// own account only, without any error. The server's status knows how many threads there are.
+func onlyOwn(ctx context.Context, g *Gather, rows []monolith.Process) (bool, error) {
 	var me string
 	for i := range rows {
 		if rows[i].Own {
@@ -96,18 +95,15 @@ func onlyOwn(g *Gather, rows []monolith.Process) bool {
 	}
 	for i := range rows {
 		if rows[i].User != me {
-			return false // also the server's own threads are visible only with the privilege
+			return false, nil // threads of the server itself, too, are visible only with the privilege
 		}
 	}
-	connected := monolith.Num{}
-	if s := g.snapshot.Section("status"); s != nil {
-		if i := s.NumNames.Index(monolith.Metric{Name: "status.Threads_connected"}); i >= 0 {
-			connected = s.Nums[i]
-		}
-	} else {
-		connected, _, _ = g.State.Value(monolith.Metric{Name: "status.Threads_connected"})
-	}
-	return float64(len(rows)) < connected.Float64()
+	var connected monolith.Num
+	err := g.Session.Query(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", func(row Row) error {
+		connected, _ = monolith.ParseNum(row.Bytes(1))
+		return nil
+	})
+	return float64(len(rows)) < connected.Float64(), err
 }
 
 // activity is the group that a thread belongs to.

@@ -268,17 +268,15 @@ func fileNumber(name string) monolith.Num {
 	return n
 }
 
-// connectedReplicas counts those that follow this server: MariaDB says it in its status, elsewhere the
-// dump threads of the last process list are counted.
+// connectedReplicas counts those that follow this server, as of the last poll: MariaDB says it in its
+// status, elsewhere the dump threads of the process list are counted.
 func connectedReplicas(g *Gather) monolith.Num {
-	m := monolith.Metric{Name: "status.Slaves_connected"}
-	if s := g.snapshot.Section("status"); s != nil {
-		if i := s.NumNames.Index(m); i >= 0 {
-			return s.Nums[i]
+	for _, name := range []string{"status.Slaves_connected", "server.processes_dump"} {
+		if n, _, ok := g.State.Value(monolith.Metric{Name: name}); ok {
+			return n
 		}
 	}
-	n, _, _ := g.State.Value(monolith.Metric{Name: "server.processes_dump"})
-	return n
+	return monolith.Num{}
 }
 
 func first(s string, _ bool) string { return s }

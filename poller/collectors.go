@@ -15,6 +15,7 @@ func Collectors() []*Collector {
 		accountsCollector(),
 		binlogsCollector(),
 		sizesCollector(),
+		originsCollector(),
 	}
 	for _, c := range all {
 		c.layouts = newLayouts()

@@ -171,6 +171,9 @@ func takeRows(to, from *monolith.Snapshot) {
 	if from.BinaryLogs != nil {
 		to.BinaryLogs = from.BinaryLogs
 	}
+	if from.Variables != nil {
+		to.Variables = from.Variables
+	}
 }
 
 // isOff reports whether people switched a collector off for this server.

@@ -1,0 +1,184 @@
+package poller
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+)
+
+// originsCollector finds out which variables were changed from their defaults, and where.
+func originsCollector() *Collector {
+	return &Collector{
+		Name:     "origins",
+		Title:    "Origin of variables",
+		Help:     "For each variable its default, whether it was changed, and where: a file, the command line, SET.",
+		Schedule: monolith.Daily,
+		Timeout:  5 * time.Second,
+		Applies: func(g *Gather) (bool, string) {
+			if statement(g.Identity) == "" && defaultsColumn(g.Identity) == 0 {
+				return false, "only MySQL from 5.6 and MariaDB from 10.1 on tell where a variable's value comes from"
+			}
+			return true, ""
+		},
+		Grant: func(id monolith.Identity, account string) string {
+			if id.Flavour.IsMySQL() {
+				return "GRANT SELECT ON performance_schema.* TO " + quoteAccount(account) + ";"
+			}
+			return ""
+		},
+		Collect: collectOrigins,
+	}
+}
+
+// statement gives the statement that tells origins, or "" where the server has no such view.
+func statement(id monolith.Identity) string {
+	switch {
+	case has(id, since{mysql: v(8, 0, 2)}):
+		return "SELECT i.VARIABLE_NAME AS name, i.VARIABLE_SOURCE AS origin, i.VARIABLE_PATH AS path, v.VARIABLE_VALUE AS value," +
+			" UNIX_TIMESTAMP(i.SET_TIME) AS set_at, i.SET_USER AS set_user, i.SET_HOST AS set_host" +
+			" FROM performance_schema.variables_info i LEFT JOIN performance_schema.global_variables v ON v.VARIABLE_NAME = i.VARIABLE_NAME"
+	case has(id, since{mariadb: v(10, 5)}):
+		return "SELECT VARIABLE_NAME AS name, GLOBAL_VALUE_ORIGIN AS origin, GLOBAL_VALUE_PATH AS path, GLOBAL_VALUE AS value," +
+			" DEFAULT_VALUE AS standard, READ_ONLY AS readonly FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE_ORIGIN IS NOT NULL"
+	case has(id, since{mariadb: v(10, 1)}):
+		return "SELECT VARIABLE_NAME AS name, GLOBAL_VALUE_ORIGIN AS origin, GLOBAL_VALUE AS value," +
+			" DEFAULT_VALUE AS standard, READ_ONLY AS readonly FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE_ORIGIN IS NOT NULL"
+	}
+	return ""
+}
+
+func collectOrigins(ctx context.Context, g *Gather) error {
+	query := statement(g.Identity)
+	if query == "" {
+		g.snapshot.Variables = fromDefaults(g.Identity, g.Variables)
+		return nil
+	}
+	list := []monolith.VariableInfo{}
+	err := g.Session.Query(ctx, query, func(row Row) error {
+		name := strings.ToLower(printable(first(row.Text("name"))))
+		if name == "" || volatileVariables[name] {
+			return nil
+		}
+		list = append(list, variableInfo(name, row))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b monolith.VariableInfo) int { return strings.Compare(a.Name, b.Name) })
+	g.snapshot.Variables = list
+	return nil
+}
+
+func variableInfo(name string, row Row) monolith.VariableInfo {
+	v := monolith.VariableInfo{Name: name, Origin: originOf(first(row.Text("origin"))), Path: printable(first(row.Text("path")))}
+	value, known := row.Text("value")
+	standard, told := row.Text("standard")
+	switch {
+	case v.Origin == monolith.OriginCompiled && known:
+		// MySQL tells a default only in this way; MariaDB's column holds the bound of the option instead of
+		// what the server made of it.
+		changed := false
+		v.Changed, v.Default = &changed, &value
+	case told:
+		changed := known && !sameValue(value, standard) && v.Origin != monolith.OriginAuto
+		v.Changed, v.Default = &changed, &standard
+	case v.Origin != "" && v.Origin != monolith.OriginAuto:
+		changed := v.Origin != monolith.OriginCompiled
+		v.Changed = &changed
+	}
+	if v.Default != nil {
+		hidden := printable(string(hideSecret([]byte(name), []byte(*v.Default))))
+		v.Default = &hidden
+	}
+	if s, ok := row.Text("readonly"); ok {
+		readOnly := strings.EqualFold(s, "yes")
+		v.ReadOnly = &readOnly
+	}
+	if at, ok := row.Int("set_at"); ok && at > 0 {
+		t := time.Unix(at, 0).UTC()
+		v.SetAt = &t
+	}
+	if user := first(row.Text("set_user")); user != "" {
+		v.SetBy = printable(user)
+		if host := first(row.Text("set_host")); host != "" {
+			v.SetBy += "@" + printable(host)
+		}
+	}
+	return v
+}
+
+// originOf reads both families' words. DYNAMIC also stands for what the server itself set at its start.
+func originOf(s string) monolith.VariableOrigin {
+	switch strings.ToUpper(s) {
+	case "COMPILED", "COMPILE-TIME":
+		return monolith.OriginCompiled
+	case "AUTO":
+		return monolith.OriginAuto
+	case "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "CONFIG":
+		return monolith.OriginFile
+	case "COMMAND_LINE", "COMMAND-LINE", "ENVIRONMENT":
+		return monolith.OriginCommand
+	case "PERSISTED":
+		return monolith.OriginPersisted
+	case "DYNAMIC", "SQL":
+		return monolith.OriginSet
+	}
+	return ""
+}
+
+// sameValue compares as far as both families write the same value in two ways.
+func sameValue(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	x, ok1 := monolith.ParseNum([]byte(a))
+	y, ok2 := monolith.ParseNum([]byte(b))
+	return ok1 && ok2 && x.Float64() == y.Float64()
+}
+
+//go:embed defaults_mysql.tsv
+var mysqlDefaults string
+
+// defaultsColumn gives the column of mysqlDefaults that belongs to a server, or 0.
+func defaultsColumn(id monolith.Identity) int {
+	if !id.Flavour.IsMySQL() || id.Version.Major != 5 {
+		return 0
+	}
+	switch id.Version.Minor {
+	case 6:
+		return 1
+	case 7:
+		return 2
+	}
+	return 0
+}
+
+// fromDefaults compares the variables in force with the documented defaults. Variables that the table does
+// not have are given without a default.
+func fromDefaults(id monolith.Identity, variables map[string]string) []monolith.VariableInfo {
+	column := defaultsColumn(id)
+	standard := map[string]string{}
+	for line := range strings.Lines(mysqlDefaults) {
+		if parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(parts) == 3 && parts[column] != "-" {
+			standard[parts[0]] = parts[column]
+		}
+	}
+	list := []monolith.VariableInfo{}
+	for _, name := range sortedKeys(variables) {
+		v := monolith.VariableInfo{Name: name}
+		if d, ok := standard[name]; ok {
+			changed := !sameValue(variables[name], d)
+			v.Default, v.Changed = &d, &changed
+			if !changed {
+				v.Origin = monolith.OriginCompiled
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
