@@ -7,43 +7,157 @@ import (
 )
 
 // Grid lays readings out in equal steps. It and its lines are not safe for concurrent use.
-type Grid struct{}
+type Grid struct {
+	start, step int64 // ms
+	n           int
+	clock       clock
+	rows        []gridRow // of the block being laid out
+}
 
-// NewGrid makes a grid of steps that are multiples of step since 1970 and cover [from, to). The caller bounds
-// their number. step is at least a millisecond.
-func NewGrid(from, to time.Time, step time.Duration) *Grid { return &Grid{} }
+// gridRow is a row of the block with what all lines need to know of it.
+type gridRow struct {
+	position
+	bucket int // of the reading; −1 before and n after the grid
+	fill   int // the first bucket that the reading speaks for
+}
+
+// NewGrid makes a grid of steps that are multiples of step since 1970 and cover [from, to). step is at
+// least a millisecond. The caller bounds the number of steps, and lets to be no later than now, where
+// values are held.
+func NewGrid(from, to time.Time, step time.Duration) *Grid {
+	g := &Grid{step: max(step.Milliseconds(), 1)}
+	g.start = floor(from.UnixMilli(), g.step)
+	if length := to.UnixMilli() - g.start; length > 0 {
+		g.n = int((length-1)/g.step) + 1
+	}
+	return g
+}
 
 // Range gives the grid's Start, Step and N, with no series yet.
-func (g *Grid) Range() monolith.Range { return monolith.Range{} }
+func (g *Grid) Range() monolith.Range {
+	return monolith.Range{Start: time.UnixMilli(g.start), Step: time.Duration(g.step) * time.Millisecond, N: g.n}
+}
 
 // Rows tells the grid the rows of the next raw block. Blocks come oldest first; the rows before and after the
 // grid that make the pairs which cross its ends should be among them. [Line.Column] calls follow.
-func (g *Grid) Rows(rows []Row) {}
+func (g *Grid) Rows(rows []Row) {
+	g.rows = g.rows[:0]
+	for i := range rows {
+		p := g.clock.next(&rows[i])
+		g.rows = append(g.rows, gridRow{position: p, bucket: g.bucket(p.at), fill: g.bucket(p.at - p.interval + 1)})
+	}
+}
+
+// bucket gives the step to which the millisecond before t belongs; −1 before and n after the grid.
+func (g *Grid) bucket(t int64) int {
+	d := t - 1 - g.start
+	if d < 0 {
+		return -1
+	}
+	return int(min(d/g.step, int64(g.n)))
+}
 
 // LineOptions says what the caller knows of a metric's schedule.
 type LineOptions struct {
-	// Hold is how long after a reading a gauge keeps its value where no other reading came: the schedule's distance
-	// and a bit more, for what is read less often than each poll. 0: a reading speaks only for the poll interval before it.
+	// Hold is how long after a reading a gauge keeps its value where no other reading came: the schedule's
+	// distance and a bit more, for what is read less often than each poll. 0: a reading speaks only for the
+	// poll interval before it.
 	Hold time.Duration
 	// Every is the schedule's distance of a counter that is read less often than each poll; 0: not known.
 	Every time.Duration
 }
 
-// Line collects one metric on a grid.
-type Line struct{}
-
 // Line begins a metric.
-func (g *Grid) Line(m monolith.Metric, o LineOptions) *Line { return &Line{} }
+func (g *Grid) Line(m monolith.Metric, o LineOptions) *Line {
+	l := &Line{grid: g, metric: m, kind: monolith.KindOf(m.Name), hold: o.Hold.Milliseconds()}
+	l.accumulates, l.reads = l.kind.Accumulates(), l.kind == monolith.Untyped || l.kind == monolith.Gauge || l.kind == monolith.HighWater
+	l.pairs = newPairs(m, o.Every)
+	return l
+}
 
-// Column adds the metric's column of the rows last given to [Grid.Rows].
-func (l *Line) Column(nums []monolith.Num) {}
+// Column adds the metric's column of the rows last given to [Grid.Rows]. An empty column is a block
+// that does not have the metric.
+func (l *Line) Column(nums []monolith.Num) {
+	if l.reads {
+		for i, n := range nums {
+			if !n.IsNone() {
+				r := &l.grid.rows[i]
+				l.read(reading{at: r.at, bucket: r.bucket, fill: r.fill, value: n.Gauge()})
+			}
+		}
+	}
+	if !l.accumulates {
+		return
+	}
+	for i, n := range nums {
+		if n.IsNone() {
+			continue
+		}
+		r := &l.grid.rows[i]
+		before := l.pairs.from.at
+		increase, elapsed, v := l.pairs.next(n, &r.position)
+		if v != pairValid {
+			continue
+		}
+		// The pair lies where its rows are, unless the wall clock was set in between.
+		length := r.at - before
+		if off := length - elapsed; length <= 0 || max(off, -off)*2 > elapsed {
+			length = elapsed
+		}
+		rate := finite(increase / float64(elapsed) * 1000)
+		l.grow(growth{from: r.at - length, to: r.at, bucket: r.bucket,
+			increase: increase, seconds: float64(elapsed) / 1000, rateMin: rate, rateMax: rate})
+	}
+}
 
-// Cells adds cells of a tier, in order of time. Cells and columns may follow each other, as long as no
+// Cells adds cells of a tier with the step, in order of time. Cells and columns may follow each other, as long as no
 // time is given twice.
-func (l *Line) Cells(step time.Duration, cells []Cell) {}
+func (l *Line) Cells(step time.Duration, cells []Cell) {
+	length := step.Milliseconds()
+	for i := range cells {
+		c := &cells[i]
+		end := c.At + length
+		bucket := l.grid.bucket(end)
+		if l.reads && c.N > 0 {
+			l.readCell(c, end, bucket)
+		}
+		if l.accumulates && c.Pairs > 0 {
+			from := c.At
+			if c.Covered > length+length/2 { // readings further apart than the step
+				from = end - c.Covered
+			}
+			l.grow(growth{from: from, to: end, bucket: bucket,
+				increase: c.Increase, seconds: float64(c.Covered) / 1000, rateMin: c.RateMin, rateMax: c.RateMax})
+		}
+	}
+}
 
-// Steps adds a variable's or text's steps, oldest first. Texts that are numbers fill the gauge slices up to until.
-func (l *Line) Steps(steps []monolith.TextStep, until time.Time) {}
+// Steps adds a variable's or text's steps, oldest first. Texts that are numbers fill the gauge slices, the
+// last one up to until; the average is weighted by time.
+func (l *Line) Steps(steps []monolith.TextStep, until time.Time) {
+	l.steps = append(l.steps, steps...)
+	for i, s := range steps {
+		end := until.UnixMilli()
+		if i+1 < len(steps) {
+			end = min(end, steps[i+1].At.UnixMilli())
+		}
+		if n, ok := monolith.ParseNum([]byte(s.Text)); ok {
+			l.force(s.At.UnixMilli(), end, n.Gauge())
+		}
+	}
+}
 
 // Series gives the result. ok is false when nothing fell on the grid.
-func (l *Line) Series() (s monolith.Series, ok bool) { return monolith.Series{}, false }
+func (l *Line) Series() (s monolith.Series, ok bool) {
+	s = monolith.Series{Metric: l.metric, Kind: l.kind, Steps: l.steps}
+	if l.any {
+		l.holdUntil(int64(l.grid.n))
+	}
+	if l.level.weight != nil {
+		s.Avg, s.Min, s.Max, s.Last = l.level.finish()
+	}
+	if l.total.seconds != nil {
+		s.Increase, s.Seconds, s.RateMin, s.RateMax = l.total.finish()
+	}
+	return s, s.Avg != nil || s.Increase != nil || len(s.Steps) > 0
+}

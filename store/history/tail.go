@@ -16,6 +16,7 @@ type Tail struct {
 
 	rows    []Row
 	number  byte
+	broken  bool // a payload is missing: only a key payload can follow
 	slots   []tailSlot
 	columns map[MetricID]*tailColumn
 	ids     []MetricID // sorted, of columns with a value; nil: to be made again
@@ -64,8 +65,8 @@ func NewTail(want ...MetricID) *Tail {
 }
 
 // Append replays the next payload. The first one must be a key payload; later ones may be (they begin anew
-// without losing the rows before). On an error the tail is as it was; what follows a payload that is
-// missing or damaged can be replayed again from the next key payload on.
+// without losing the rows before). On an error no row is added. After a payload that is missing
+// or damaged the others are refused, up to the next key payload.
 func (t *Tail) Append(payload []byte) error {
 	c := cursor{payload, true}
 	flags, number := c.byte(), c.byte()
@@ -77,7 +78,8 @@ func (t *Tail) Append(payload []byte) error {
 	case key && number != 0:
 		return errPayload
 	case key:
-	case len(t.rows) == 0, number != next && (next != 0 || number != 1):
+	case len(t.rows) == 0, t.broken, number != next && (next != 0 || number != 1):
+		t.broken = true
 		return errMissing
 	}
 	row := t.readRow(&c, flags)
@@ -93,7 +95,7 @@ func (t *Tail) Append(payload []byte) error {
 		return errPayload
 	}
 
-	t.number = number
+	t.number, t.broken = number, false
 	t.slots = append(t.slots[:known], t.added...)
 	t.rows = append(t.rows, row)
 	t.apply()
