@@ -110,11 +110,9 @@ var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // seen on watched servers to those that formulas may use; nil adds none.
 func Parse(text []byte, known func(name string) bool) ([]*Graph, error) {
 	var list []*Graph
-	dec := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := dec.Decode(&list); err != nil {
+	if err := decode(text, &list); err != nil {
 		var one Graph
-		dec := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-		if oneErr := dec.Decode(&one); oneErr != nil {
+		if oneErr := decode(text, &one); oneErr != nil {
 			if strings.HasPrefix(strings.TrimSpace(string(text)), "-") {
 				oneErr = err
 			}
@@ -136,6 +134,17 @@ func Parse(text []byte, known func(name string) bool) ([]*Graph, error) {
 		seen[g.ID] = true
 	}
 	return list, nil
+}
+
+// decode reads YAML strictly: an unknown key is an error. The library panics on some malformed texts
+// ("! 0", found by fuzzing goccy/go-yaml 1.19.2); that is an error here.
+func decode(text []byte, to any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("this is not YAML that can be read: %v", r)
+		}
+	}()
+	return yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(to)
 }
 
 // Validate checks a definition and makes it ready to be drawn; the error is a [monolith.InvalidError]
