@@ -1,8 +1,18 @@
 package store
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/klauspost/compress/zstd"
 
 	"monolith"
 )
@@ -28,4 +38,219 @@ type Config struct {
 	Hold func(server monolith.ServerID, metric string) time.Duration
 	// SpoolBytes bounds what waits for a store that fails; 0 is 64 MiB. Beyond it the oldest polls are dropped.
 	SpoolBytes int64
+}
+
+const defaultSpool = 64 << 20
+
+// dialect picks the engine.
+func (c Config) dialect() (*dialect, error) {
+	switch {
+	case c.Path != "" && c.DSN != "":
+		return nil, monolith.Invalid("store", "there are both a file and a DSN", "give one of them")
+	case c.DSN != "":
+		return mysqlDialect(), nil
+	case c.Path != "":
+		return sqliteDialect(), nil
+	}
+	return nil, monolith.Invalid("store", "there is neither a file nor a DSN", "give one of them")
+}
+
+// DB is an open store. It is safe for concurrent use.
+type DB struct {
+	dialect *dialect
+	w, r    *sqlx.DB // for writing, for reading; the same on MySQL
+	place   string   // the file, or host and database
+	seals   *sealer  // nil: no key file, passwords can't be kept
+	log     *slog.Logger
+	now     func() time.Time
+	hold    func(monolith.ServerID, string) time.Duration
+	zip     *zstd.Encoder
+	unzip   *zstd.Decoder
+
+	names dictionary
+	spool spool
+	count counters
+
+	mu        sync.RWMutex
+	byServer  map[monolith.ServerID]*tail
+	forgotten map[monolith.ServerID]bool // deleted: a poll that was still under way is not kept
+
+	commitMu sync.Mutex // one commit of the queue at a time
+	unsure   attempt    // under commitMu
+	failing  atomic.Bool
+	packMu   sync.Mutex // one packing at a time
+	headLow  int64      // no head row lies below, under packMu
+	purgeNow chan struct{}
+	closed   atomic.Bool
+}
+
+// Open opens the store and loads the tails of all servers. A SQLite file is made and migrated where
+// needed. A MySQL store whose schema is behind gives a [BehindError] unless c.Migrate is set. A store of
+// a newer program gives a [NewerError], one with the wrong key a [KeyError], a place that can't be used
+// an [OpenError]; then nothing was changed. History is written once [DB.Run] runs; the caller closes.
+func Open(ctx context.Context, c Config) (*DB, error) {
+	d, err := c.dialect()
+	if err != nil {
+		return nil, err
+	}
+	w, r, place, err := d.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{
+		dialect: d, w: w, r: r, place: place, log: c.Log, now: c.Now, hold: c.Hold,
+		byServer: map[monolith.ServerID]*tail{}, forgotten: map[monolith.ServerID]bool{},
+		purgeNow: make(chan struct{}, 1),
+	}
+	db.spool.limit = c.SpoolBytes
+	if db.spool.limit <= 0 {
+		db.spool.limit = defaultSpool
+	}
+	if db.log == nil {
+		db.log = slog.New(slog.DiscardHandler)
+	}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	if db.hold == nil {
+		db.hold = defaultHold
+	}
+	// One goroutine each: the store is one of many users of a small machine.
+	if db.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err == nil {
+		db.unzip, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("store: compression: %w", err), db.closePools())
+	}
+	for _, step := range []func() error{
+		func() error { return db.migrate(ctx, c.Migrate || d.name == "sqlite") },
+		func() error { return db.openSealer(ctx, c.KeyFile) },
+		func() error { return db.load(ctx) },
+	} {
+		if err := step(); err != nil {
+			return nil, errors.Join(err, db.closePools())
+		}
+	}
+	return db, nil
+}
+
+// defaultHold is the distance between two runs of the collector that reads the metric, by the default
+// schedules.
+func defaultHold(_ monolith.ServerID, metric string) time.Duration {
+	switch monolith.ScheduleOf(metric) {
+	case monolith.Slow:
+		return time.Minute
+	case monolith.Hourly:
+		return time.Hour
+	case monolith.Sizes:
+		return 6 * time.Hour
+	case monolith.Daily:
+		return 24 * time.Hour
+	}
+	return 10 * time.Second
+}
+
+// Close commits what waits, as far as the store lets it, and closes the connections. Run must have
+// returned before.
+func (db *DB) Close() error {
+	if db.closed.Swap(true) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	db.spoolLatest()
+	return errors.Join(db.flush(ctx), db.closePools())
+}
+
+func (db *DB) closePools() error {
+	err := db.w.Close()
+	if db.r != db.w {
+		err = errors.Join(err, db.r.Close())
+	}
+	if db.zip != nil {
+		err = errors.Join(err, db.zip.Close())
+	}
+	if db.unzip != nil {
+		db.unzip.Close()
+	}
+	return err
+}
+
+// Ping asks the store for a sign of life, through the pool that writes. An error is
+// [monolith.ErrUnavailable].
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.w.PingContext(ctx); err != nil {
+		return fmt.Errorf("store: ping %s: %w: %w", db.place, monolith.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// failed wraps an error of the engine with what was being done; nil stays nil.
+func (db *DB) failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("store: %s: %w", doing, db.unavailable(err))
+}
+
+// unavailable marks errors that trying again later may mend as [monolith.ErrUnavailable].
+func (db *DB) unavailable(err error) error {
+	if err == nil || errors.Is(err, monolith.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if db.dialect.transient(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", monolith.ErrUnavailable, err)
+	}
+	return err
+}
+
+// tail gives what is kept in memory of a server, made where there is nothing yet. nil: the server was deleted.
+func (db *DB) tail(id monolith.ServerID) *tail {
+	db.mu.RLock()
+	t, gone := db.byServer[id], db.forgotten[id]
+	db.mu.RUnlock()
+	if t != nil || gone {
+		return t
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if t := db.byServer[id]; t != nil || db.forgotten[id] {
+		return t
+	}
+	t = newTail(id)
+	db.byServer[id] = t
+	return t
+}
+
+// tails gives the tails of all servers in no order.
+func (db *DB) tails() []*tail {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	all := make([]*tail, 0, len(db.byServer))
+	for _, t := range db.byServer {
+		all = append(all, t)
+	}
+	return all
+}
+
+// forget drops what memory holds of a deleted server.
+func (db *DB) forget(id monolith.ServerID) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if t := db.byServer[id]; t != nil {
+		t.deleted.Store(true)
+	}
+	delete(db.byServer, id)
+	db.forgotten[id] = true
+}
+
+func (db *DB) walBytes() int64 {
+	if db.dialect.name != "sqlite" {
+		return 0
+	}
+	st, err := os.Stat(db.place + "-wal")
+	if err != nil {
+		return 0 // there is none before the first write
+	}
+	return st.Size()
 }

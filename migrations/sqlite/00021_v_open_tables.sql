@@ -1,0 +1,9 @@
+-- The table cache. hour_start is in unix seconds, hour_utc the same as text.
+
+-- +goose Up
+CREATE VIEW v_open_tables AS
+SELECT s.name AS server_name, s.group_path AS group_path, h.hour_start AS hour_start,
+    datetime(h.hour_start, 'unixepoch') AS hour_utc,
+    h.open_tables_avg AS open_tables_avg,
+    h.opened_tables_rate AS opened_tables_rate
+FROM hourly h JOIN server s ON s.id = h.server_id;

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is everything in which the two engines differ. All other SQL is one text for both.
+type dialect struct {
+	name   string        // folder of the migrations
+	goose  goose.Dialect // its name in the migration tool
+	upsert func(table string, key, set []string) string
+	// open makes the pool for writing and the one for reading, which may be the same, and checks that
+	// the settings took. place is how people know the store.
+	open      func(ctx context.Context, c Config) (w, r *sqlx.DB, place string, err error)
+	duplicate func(error) bool // a unique key was violated
+	transient func(error) bool // trying again later may work
+	usage     func(ctx context.Context, r *sqlx.DB) (bytes, free int64, err error)
+	version   func(ctx context.Context, r *sqlx.DB) (string, error)
+	// lock makes this process the only one that writes history, until release is called.
+	lock func(ctx context.Context, db *DB) (release func() error, err error)
+	// shrink gives a little unused space back to the file system; false: there is nothing more to give.
+	shrink func(ctx context.Context, w *sqlx.DB) (bool, error)
+}
+
+// insertInto writes the INSERT of one row with a place for each column.
+func insertInto(table string, columns []string) string {
+	return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (" +
+		strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ") + ")"
+}
+
+// values gives n rows of m places, as in "(?, ?), (?, ?)".
+func values(n, m int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?, ", m), ", ") + ")"
+	return strings.TrimSuffix(strings.Repeat(row+", ", n), ", ")
+}
+
+// inTx runs fn in a transaction of the pool for writing and commits it.
+func (db *DB) inTx(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	tx, err := db.w.BeginTxx(ctx, nil)
+	if err != nil {
+		return db.unavailable(err)
+	}
+	defer tx.Rollback() // after a commit this does nothing
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return db.unavailable(tx.Commit())
+}
+
+// inRead runs fn in a short read transaction: all its statements see one state of the store.
+func (db *DB) inRead(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	tx, err := db.r.BeginTxx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return db.unavailable(err)
+	}
+	defer tx.Rollback()
+	return fn(tx)
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jmoiron/sqlx"
+
+	"monolith"
+	"monolith/store/history"
+)
+
+// load reads what memory must hold before the first poll: the dictionary, and of each server its unpacked
+// polls, its texts in force and what it has had.
+func (db *DB) load(ctx context.Context) error {
+	return db.inRead(ctx, func(tx *sqlx.Tx) error {
+		for _, step := range []struct {
+			doing string
+			do    func(context.Context, *sqlx.Tx) error
+		}{
+			{"load the metrics", db.loadMetrics},
+			{"load the servers", db.loadServers},
+			{"load the servers' metrics", db.loadSeen},
+			{"load the texts", db.loadTexts},
+			{"load the newest polls", db.loadHead},
+			{"load the newest answers", db.loadLatest},
+		} {
+			if err := step.do(ctx, tx); err != nil {
+				return db.failed(step.doing, err)
+			}
+		}
+		return nil
+	})
+}
+
+// each runs a query and hands every row to scan, without gathering them first.
+func each(ctx context.Context, tx *sqlx.Tx, scan func(*sqlx.Rows) error, query string, args ...any) error {
+	rows, err := tx.QueryxContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (db *DB) loadMetrics(ctx context.Context, tx *sqlx.Tx) error {
+	return each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id history.MetricID
+		var m monolith.Metric
+		if err := rows.Scan(&id, &m.Name, &m.Instance); err != nil {
+			return err
+		}
+		db.names.add(id, m)
+		return nil
+	}, "SELECT id, name, instance FROM metric ORDER BY id")
+}
+
+func (db *DB) loadServers(ctx context.Context, tx *sqlx.Tx) error {
+	return each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id monolith.ServerID
+		var packed, seq uint64
+		var run uint32
+		if err := rows.Scan(&id, &packed, &seq, &run); err != nil {
+			return err
+		}
+		t := newTail(id)
+		t.packed, t.seq, t.run, t.committed = packed, seq, run, seq
+		db.byServer[id] = t
+		return nil
+	}, `SELECT s.id, COALESCE(p.packed_seq, 0), COALESCE(p.seq, 0), COALESCE(p.run, 0)
+		FROM server s LEFT JOIN progress p ON p.server_id = s.id`)
+}
+
+func (db *DB) loadSeen(ctx context.Context, tx *sqlx.Tx) error {
+	return each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id monolith.ServerID
+		var metric history.MetricID
+		var at seenAt
+		if err := rows.Scan(&id, &metric, &at.first, &at.last); err != nil {
+			return err
+		}
+		if t := db.byServer[id]; t != nil {
+			t.seen[metric] = at
+		}
+		return nil
+	}, "SELECT server_id, metric_id, first_ms, last_ms FROM server_metric")
+}
+
+func (db *DB) loadTexts(ctx context.Context, tx *sqlx.Tx) error {
+	return each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id monolith.ServerID
+		var metric history.MetricID
+		var now textNow
+		var flags int
+		if err := rows.Scan(&id, &metric, &now.since, &flags, &now.text); err != nil {
+			return err
+		}
+		if t := db.byServer[id]; t != nil {
+			now.gone = flags&flagGone != 0
+			t.texts[metric] = now
+		}
+		return nil
+	}, `SELECT server_id, metric_id, at_ms, flags, to_text FROM text_change
+		WHERE id IN (SELECT MAX(id) FROM text_change GROUP BY server_id, metric_id)`)
+}
+
+func (db *DB) loadHead(ctx context.Context, tx *sqlx.Tx) error {
+	broken := map[monolith.ServerID]bool{}
+	err := each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id monolith.ServerID
+		var p poll
+		if err := rows.Scan(&p.id, &id, &p.seq, &p.at, &p.payload); err != nil {
+			return err
+		}
+		if db.headLow == 0 {
+			db.headLow = p.id
+		}
+		db.spool.next = p.id
+		t := db.byServer[id]
+		if t == nil || p.seq <= t.packed {
+			return nil
+		}
+		p.key = history.IsKey(p.payload)
+		if len(t.polls) == 0 && !p.key {
+			if !broken[id] {
+				broken[id] = true
+				db.log.Error("unpacked polls can't be read: the one they build on is missing", "server_id", int64(id), "seq", p.seq)
+			}
+			return nil
+		}
+		t.put(p)
+		t.seq, t.committed = p.seq, p.seq
+		return nil
+	}, "SELECT id, server_id, seq, at_ms, payload FROM head ORDER BY id")
+	if err != nil {
+		return err
+	}
+	// A poll's run is inside its payload.
+	for _, t := range db.byServer {
+		if len(t.polls) == 0 {
+			continue
+		}
+		rows, err := replay(t.polls[t.key:], 0)
+		if err != nil {
+			db.log.Error("unpacked polls can't be read", "server_id", int64(t.id), "error", err)
+			t.cutFront(len(t.polls))
+			continue
+		}
+		if r := rows.Rows(); len(r) > 0 {
+			t.run = r[len(r)-1].Run
+		}
+	}
+	var high int64
+	if err := tx.GetContext(ctx, &high, "SELECT COALESCE(MAX(head_id), 0) FROM progress"); err != nil {
+		return err
+	}
+	db.spool.next = max(db.spool.next, high)
+	return nil
+}
+
+func (db *DB) loadLatest(ctx context.Context, tx *sqlx.Tx) error {
+	return each(ctx, tx, func(rows *sqlx.Rows) error {
+		var id monolith.ServerID
+		var part string
+		var at int64
+		var payload []byte
+		if err := rows.Scan(&id, &part, &at, &payload); err != nil {
+			return err
+		}
+		t := db.byServer[id]
+		if t == nil {
+			return nil
+		}
+		t.latest[part] = &latestPart{at: at, written: at}
+		value, err := db.decodeLatest(part, payload)
+		if err != nil {
+			db.log.Warn("the newest answer can't be read", "server_id", int64(id), "part", part, "error", err)
+			return nil
+		}
+		switch v := value.(type) {
+		case *lastStatus:
+			t.identity = v.Identity
+			for _, ns := range v.Complete {
+				t.complete[ns] = true
+			}
+		case []monolith.Replica:
+			t.sources = make(map[string]string, len(v))
+			for i := range v {
+				t.sources[v[i].Channel] = sourceOf(&v[i])
+			}
+		}
+		return nil
+	}, "SELECT server_id, part, at_ms, payload FROM latest WHERE part IN (?, ?)", partStatus, partReplicas)
+}

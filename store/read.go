@@ -1,0 +1,316 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"monolith"
+	"monolith/store/history"
+)
+
+// maxSteps of a range: what a picture can show many times over, and what an answer may weigh.
+const (
+	maxRangeSteps   = 50_000
+	maxRangeMetrics = 2_000
+)
+
+// want is one series of a read in the making.
+type want struct {
+	id   history.MetricID
+	text bool // kept as steps
+	line *history.Line
+	hold time.Duration // the distance between two readings
+}
+
+// Read answers a query in equal steps. The newest part comes from memory, the rest from blocks of the
+// finest tier that suits the step and reaches back far enough; where it does not, a coarser one serves the
+// older part. A server without history gives an empty range. It implements the formula package's source.
+func (db *DB) Read(ctx context.Context, q monolith.Query) (*monolith.Range, error) {
+	start := time.Now()
+	defer func() {
+		db.count.reads.Add(1)
+		db.count.readTime.Add(int64(time.Since(start)))
+	}()
+	switch {
+	case q.Step < time.Second:
+		return nil, monolith.Invalid("step", "a step is at least a second")
+	case !q.From.Before(q.To):
+		return nil, monolith.Invalid("from", "the range ends before it begins")
+	case q.To.Sub(q.From)/q.Step > maxRangeSteps:
+		return nil, monolith.Invalid("step", fmt.Sprintf("the range has more than %d steps", maxRangeSteps), "ask for a longer step or a shorter range")
+	case len(q.Metrics) > maxRangeMetrics:
+		return nil, monolith.Invalid("metrics", fmt.Sprintf("more than %d metrics at once", maxRangeMetrics))
+	}
+	grid := history.NewGrid(q.From, q.To, q.Step)
+	r := grid.Range()
+	t := db.tail(q.Server)
+	if t == nil {
+		return nil, notFound("server number %d", q.Server)
+	}
+	t.mu.Lock()
+	polls := t.polls[:len(t.polls):len(t.polls)]
+	interval := t.interval
+	wants := db.wants(t, q.Metrics, &r)
+	t.mu.Unlock()
+
+	plan := reading{db: db, tail: t, grid: grid, polls: polls, from: q.From, to: q.To, step: q.Step, interval: interval}
+	for i := range wants {
+		w := &wants[i]
+		m, _ := db.names.metric(w.id)
+		w.hold = db.hold(q.Server, m.Name)
+		o := history.LineOptions{}
+		// Only what is read less often than each poll needs its distance told.
+		if w.hold > interval+interval/2 {
+			o = history.LineOptions{Hold: w.hold + w.hold/4, Every: w.hold}
+			plan.lookBack = max(plan.lookBack, o.Hold)
+		}
+		w.line = grid.Line(m, o)
+	}
+	tier, err := plan.numbers(ctx, wants)
+	if err != nil {
+		return nil, db.failed("read history", err)
+	}
+	if err := plan.texts(ctx, wants); err != nil {
+		return nil, db.failed("read history", err)
+	}
+	for i := range wants {
+		if s, ok := wants[i].line.Series(); ok {
+			r.Series = append(r.Series, s)
+		}
+	}
+	r.Tier = tierNames[tier]
+	return &r, nil
+}
+
+// wants finds the metrics that a server has under the names asked for, and notes those that it lacks by
+// design. The tail's lock is held.
+func (db *DB) wants(t *tail, names []string, r *monolith.Range) []want {
+	var wants []want
+	asked := make(map[string]bool, len(names))
+	for _, name := range names {
+		if asked[name] {
+			continue
+		}
+		asked[name] = true
+		found := false
+		for _, id := range db.names.named(name) {
+			if _, ok := t.seen[id]; !ok {
+				continue
+			}
+			found = true
+			_, text := t.texts[id]
+			wants = append(wants, want{id: id, text: text})
+		}
+		if !found && t.lacks(name) {
+			r.Absent = append(r.Absent, name)
+		}
+	}
+	return wants
+}
+
+// lacks reports whether a name that the server never had is missing by design: its collector answered
+// completely. Several collectors share the namespaces server, schema and self, so nothing is known of those.
+func (t *tail) lacks(name string) bool {
+	ns, _, _ := strings.Cut(name, ".")
+	switch ns {
+	case "server", "schema", "self":
+		return false
+	}
+	return t.complete[ns]
+}
+
+// reading is a read under way.
+type reading struct {
+	db       *DB
+	tail     *tail
+	grid     *history.Grid
+	polls    []poll // the tail as it was when the read began
+	from, to time.Time
+	step     time.Duration
+	interval time.Duration
+	lookBack time.Duration // how far before from a value may lie that still counts
+}
+
+// numbers feeds readings and cells into the lines, oldest first, and gives the coarsest tier used.
+func (p *reading) numbers(ctx context.Context, wants []want) (tier int, err error) {
+	ids := make([]history.MetricID, 0, len(wants))
+	for i := range wants {
+		if !wants[i].text {
+			ids = append(ids, wants[i].id)
+		}
+	}
+	if len(ids) == 0 {
+		return p.wanted(), nil
+	}
+	// Two intervals more, so that the pair of readings that crosses the begin is there.
+	since := p.from.Add(-max(p.lookBack, 2*p.interval, time.Second)).UnixMilli()
+	packed := uint64(0)
+	if len(p.polls) == 0 || p.polls[0].at > since {
+		var blocks []block
+		err := p.db.inRead(ctx, func(tx *sqlx.Tx) error {
+			// The transaction sees blocks and packed_seq of one moment, at or after the one of p.polls: a
+			// poll is in a block or in p.polls above packed_seq, and in one of them only.
+			err := each(ctx, tx, func(rows *sqlx.Rows) error { return rows.Scan(&packed) },
+				"SELECT packed_seq FROM progress WHERE server_id = ?", int64(p.tail.id))
+			if err != nil {
+				return err
+			}
+			blocks, tier, err = p.blocks(ctx, tx, since)
+			return err
+		})
+		if err != nil {
+			return tier, err
+		}
+		for _, b := range blocks {
+			if err := p.feed(b, wants); err != nil {
+				return tier, fmt.Errorf("%s block of %s: %w", tierNames[b.tier], time.UnixMilli(b.start).UTC().Format(time.RFC3339), err)
+			}
+		}
+	}
+	return tier, p.feedTail(packed, since, ids, wants)
+}
+
+// wanted gives the coarsest tier whose buckets are not longer than the step.
+func (p *reading) wanted() int {
+	switch {
+	case p.step >= tierSteps[tierHour]:
+		return tierHour
+	case p.step >= tierSteps[tierTen]:
+		return tierTen
+	}
+	return tierRaw
+}
+
+// blocks reads the blocks that serve the range. Each tier serves from where it begins on this server; what
+// lies before is left to the next coarser one.
+func (p *reading) blocks(ctx context.Context, tx *sqlx.Tx, since int64) (blocks []block, tier int, err error) {
+	end := p.to.Add(2 * p.interval).UnixMilli()
+	tier = p.wanted()
+	for level := tier; ; level++ {
+		var begin *int64
+		if level < tierHour {
+			if err := tx.GetContext(ctx, &begin, "SELECT MIN(start_ms) FROM history_block WHERE server_id = ? AND tier = ?", int64(p.tail.id), level); err != nil {
+				return nil, tier, err
+			}
+		}
+		low := since
+		if level == tierTen || level == tierHour {
+			from, _ := span(level, time.UnixMilli(since))
+			low = from.UnixMilli()
+		}
+		// The last block that begins before the range may reach into it.
+		found, err := readBlocks(ctx, tx, `AND tier = ? AND start_ms < ? AND start_ms >=
+			(SELECT COALESCE(MAX(start_ms), 0) FROM history_block WHERE server_id = ? AND tier = ? AND start_ms <= ?)`,
+			p.tail, level, end, int64(p.tail.id), level, low)
+		if err != nil {
+			return nil, tier, err
+		}
+		found = slices.DeleteFunc(found, func(b block) bool { return b.last < since })
+		if len(found) > 0 {
+			tier = max(tier, level)
+		}
+		for i := range found {
+			found[i].until = end
+		}
+		blocks = append(found, blocks...)
+		if level == tierHour || begin != nil && *begin <= since {
+			return blocks, tier, nil
+		}
+		if begin != nil {
+			// The coarser tier serves whole buckets; this one begins where the last of them ends.
+			step := tierSteps[level+1].Milliseconds()
+			seam := (*begin + step - 1) / step * step
+			for i := range blocks {
+				if blocks[i].tier == level {
+					blocks[i].from = seam
+				}
+			}
+			end = min(end, seam)
+		}
+	}
+}
+
+// feed puts what lies between a block's limits into the lines.
+func (p *reading) feed(b block, wants []want) error {
+	if b.tier != tierRaw {
+		reader, err := history.OpenTier(b.payload)
+		if err != nil {
+			return err
+		}
+		var cells []history.Cell
+		for i := range wants {
+			if wants[i].text {
+				continue
+			}
+			if cells, err = reader.Cells(wants[i].id, cells); err != nil {
+				return err
+			}
+			some := cells
+			for len(some) > 0 && some[0].At < b.from {
+				some = some[1:]
+			}
+			for len(some) > 0 && some[len(some)-1].At >= b.until {
+				some = some[:len(some)-1]
+			}
+			wants[i].line.Cells(reader.Step(), some)
+		}
+		return nil
+	}
+	reader, err := history.Open(b.payload)
+	if err != nil {
+		return err
+	}
+	return p.columns(reader, b.from, wants)
+}
+
+// columns puts polls after a moment into the lines.
+func (p *reading) columns(polls history.Polls, after int64, wants []want) error {
+	rows := polls.Rows()
+	skip := 0
+	for skip < len(rows) && rows[skip].At <= after {
+		skip++
+	}
+	p.grid.Rows(rows[skip:])
+	var column []monolith.Num
+	var err error
+	for i := range wants {
+		if wants[i].text {
+			continue
+		}
+		if column, err = polls.Column(wants[i].id, column); err != nil {
+			return err
+		}
+		if len(column) > skip {
+			wants[i].line.Column(column[skip:])
+		}
+	}
+	return nil
+}
+
+// feedTail puts the polls that no block holds into the lines.
+func (p *reading) feedTail(packed uint64, since int64, ids []history.MetricID, wants []want) error {
+	polls := p.polls
+	for len(polls) > 0 && polls[0].seq <= packed {
+		polls = polls[1:]
+	}
+	// What lies before the range is replayed from the last payload that needs none before it.
+	for i := len(polls) - 1; i > 0; i-- {
+		if polls[i].key && polls[i].at <= since {
+			polls = polls[i:]
+			break
+		}
+	}
+	if len(polls) == 0 {
+		return nil
+	}
+	rows, err := replay(polls, ids...)
+	if err != nil {
+		return err
+	}
+	return p.columns(rows, 0, wants)
+}

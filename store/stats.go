@@ -1,0 +1,91 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats are figures of the store since it was opened, for the program's own metrics.
+type Stats struct {
+	Appended, Committed, Dropped uint64        // polls
+	Commits, CommitErrors        uint64        // transactions
+	CommitTime                   time.Duration // spent in commits, in all
+	Packs, PackErrors            uint64        // tails packed into blocks
+	PackTime                     time.Duration
+	PurgedRows                   uint64
+	Reads                        uint64
+	ReadTime                     time.Duration
+	SpoolPolls                   int
+	SpoolBytes, TailBytes        int64
+	WALBytes                     int64 // of SQLite's write-ahead log; 0 on MySQL
+	LastCommit                   time.Time
+}
+
+// counters are what [Stats] is made of, counted where it happens.
+type counters struct {
+	appended, committed   atomic.Uint64
+	commits, commitErrors atomic.Uint64
+	commitTime            atomic.Int64
+	packs, packErrors     atomic.Uint64
+	packTime              atomic.Int64
+	purgedRows            atomic.Uint64
+	reads                 atomic.Uint64
+	readTime              atomic.Int64
+	lastCommit            atomic.Int64 // unix ms
+
+	mu       sync.Mutex
+	troubles map[string]trouble // by what was being done
+}
+
+type trouble struct {
+	text string
+	at   time.Time
+}
+
+// fail remembers what went wrong in the background work; nil says that it works again.
+func (c *counters) fail(doing string, err error, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		delete(c.troubles, doing)
+		return
+	}
+	if c.troubles == nil {
+		c.troubles = map[string]trouble{}
+	}
+	c.troubles[doing] = trouble{err.Error(), at}
+}
+
+// trouble gives the newest trouble that is not over.
+func (c *counters) trouble() (text string, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.troubles {
+		if t.at.After(at) {
+			text, at = t.text, t.at
+		}
+	}
+	return text, at
+}
+
+// Stats gives the figures now. It touches no SQL.
+func (db *DB) Stats() Stats {
+	c := &db.count
+	s := Stats{
+		Appended: c.appended.Load(), Committed: c.committed.Load(),
+		Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(), CommitTime: time.Duration(c.commitTime.Load()),
+		Packs: c.packs.Load(), PackErrors: c.packErrors.Load(), PackTime: time.Duration(c.packTime.Load()),
+		PurgedRows: c.purgedRows.Load(),
+		Reads:      c.reads.Load(), ReadTime: time.Duration(c.readTime.Load()),
+		WALBytes: db.walBytes(),
+	}
+	if ms := c.lastCommit.Load(); ms != 0 {
+		s.LastCommit = time.UnixMilli(ms)
+	}
+	s.SpoolPolls, s.SpoolBytes, s.Dropped = db.spool.size()
+	for _, t := range db.tails() {
+		s.TailBytes += t.size()
+	}
+	return s
+}
