@@ -40,11 +40,14 @@ func startMonitor(binary, listen, dir, store string, servers []namedDSN, out io.
 		return nil, fmt.Errorf("playground: start monolith: %w", err)
 	}
 	m := &monitor{address: "http://" + listen, last: &tail{}, exited: make(chan struct{})}
-	m.cmd = exec.Command(binary, "serve", "--listen", listen, "--data", filepath.Join(dir, "data"), "--server-file", file)
-	m.cmd.Env = os.Environ()
+	args := []string{"serve", "--listen", listen, "--data", filepath.Join(dir, "data"), "--server-file", file}
+	environment := os.Environ()
 	if store != "" {
-		m.cmd.Env = append(m.cmd.Env, "MONOLITH_STORE="+store)
+		args = append(args, "--migrate") // the database may be empty
+		environment = append(environment, "MONOLITH_STORE="+store)
 	}
+	m.cmd = exec.Command(binary, args...)
+	m.cmd.Env = environment
 	m.cmd.Stdout = io.MultiWriter(out, m.last)
 	m.cmd.Stderr = m.cmd.Stdout
 	// A Ctrl-C at the terminal is for this program, which then stops everything in order.
