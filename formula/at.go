@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +29,9 @@ type Value struct {
 	Each []Value
 }
 
-// At evaluates the formula at a moment. Functions without a window of their own use window, which must be covered by
-// readings for four fifths; 0 stands for [DefaultWindow], of which any part will do. A plain name is its
+// At evaluates the formula at a moment. Functions without a window of their own use window; 0 stands for
+// [DefaultWindow]. Readings must cover four fifths of a window, except that rate makes do with any part of the
+// default one, so that it speaks soon after Monolith was started. A plain name is its
 // last reading of at most 5 minutes before (variable 15 minutes, server 3 hours, schema 26 hours); a
 // text is in force until another one was read.
 func (f *Formula) At(ctx context.Context, src Source, server monolith.ServerID, at time.Time, window time.Duration) (Value, error) {
@@ -184,7 +184,7 @@ func (m *moment) find(s *slot) ([]*monolith.Series, *grid) {
 
 func (m *moment) isAbsent(name string) bool {
 	for _, s := range m.sources {
-		if slices.Contains(s.rng.Absent, name) {
+		if s.absent[name] {
 			return true
 		}
 	}

@@ -51,8 +51,6 @@ type grid struct {
 	step  time.Duration // of the result; 0 for a moment
 	n     int           // steps of the result
 	first int           // the source step in which result step 0 ends
-	// tail is how much of the source step in which a result's step ends lies before that end.
-	tail time.Duration
 	// moment is set when the result is one moment, not a series: plain names then have their last
 	// value of at most stale before it, functions without a window use window.
 	moment bool
@@ -63,11 +61,8 @@ type grid struct {
 
 // newGrid lays n steps over rng. A step of 0 makes a moment of it, with n = 1.
 func newGrid(rng *monolith.Range, start time.Time, step time.Duration, n int) *grid {
-	g := &grid{rng: rng, start: start, step: step, n: n, moment: step == 0, tail: rng.Step}
+	g := &grid{rng: rng, start: start, step: step, n: n, moment: step == 0}
 	g.first = g.find(0)
-	if g.moment {
-		g.tail = start.Sub(rng.Start) - time.Duration(g.first)*rng.Step
-	}
 	return g
 }
 
@@ -193,16 +188,12 @@ func (g *grid) end(i int) time.Time {
 	return g.start.Add(time.Duration(i+1)*g.step - 1)
 }
 
-// span tells how a window ending in source step k lies on the source: steps first … k whole, and the part of
-// the step before first that frac gives. A window shorter than the last step is a part of it: then first is
-// k+1 and frac that part.
+// span tells how a window that ends with source step k lies on the source: steps first … k whole, and the
+// part of the step before first that frac gives. Of a window shorter than a step first is k+1, and frac
+// its part of step k.
 func (g *grid) span(window time.Duration, k int) (first int, frac float64) {
-	if window < g.tail {
-		return k + 1, float64(window) / float64(g.tail)
-	}
-	rest := window - g.tail
-	first = k - int(rest/g.rng.Step)
-	return first, float64(rest%g.rng.Step) / float64(g.rng.Step)
+	whole, rest := window/g.rng.Step, window%g.rng.Step
+	return k + 1 - int(whole), float64(rest) / float64(g.rng.Step)
 }
 
 // windowOf gives the window that counts for a slot, and whether it must be covered: one that somebody

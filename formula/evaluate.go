@@ -1,7 +1,6 @@
 package formula
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -247,9 +246,7 @@ func fill(values []any, slots []*column, i int) bool {
 // asResult gives a program's result as a number, or NaN and why it is none.
 func asResult(v any, err error) (float64, string) {
 	if err != nil {
-		why := noValue("")
-		errors.As(err, &why)
-		return math.NaN(), string(why)
+		return math.NaN(), err.Error()
 	}
 	switch v := v.(type) {
 	case float64:

@@ -1,7 +1,6 @@
 package formula
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/expr-lang/expr/vm"
@@ -28,11 +27,10 @@ type node struct {
 	kind kind
 	pos  int // offset in runes in the formula's text
 
-	num   float64        // opNumber
-	text  string         // opText
-	index int            // opSlot: place in the unit's slots; opElse: place in its elses
-	args  []*node        // operands; for opIf condition, then, else; for opIn the value and the list's elements
-	match *regexp.Regexp // opMatches
+	num   float64 // opNumber
+	text  string  // opText
+	index int     // opSlot: place in the unit's slots; opElse: place in its elses
+	args  []*node // operands; for opIf condition, then, else; for opIn the value and the list's elements
 }
 
 // The ops that are not operators of their own spelling.

@@ -53,7 +53,7 @@ func parse(text string, known func(string) bool) (*unit, error) {
 	}
 	tree, err := parser.ParseWithConfig(text, parserConfig())
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, syntaxError(err, utf8.RuneCountInString(text))
 	}
 	b := &builder{known: known, table: nameTable(), unit: &unit{columns: true}}
 	return b.build(tree.Node)
@@ -74,7 +74,10 @@ func parserConfig() *conf.Config {
 	return c
 }
 
-func syntaxError(err error) error {
+// tokenKind is how expr's parser writes a token: Operator("*").
+var tokenKind = regexp.MustCompile(`\w+\(("[^"]*")\)`)
+
+func syntaxError(err error, length int) error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
 		return wrong(0, "", "the formula can't be read: %v", err)
@@ -86,9 +89,9 @@ func syntaxError(err error) error {
 	case strings.Contains(reason, "coalesce expressions"):
 		reason, cure = "?? stands beside another operator", "put parentheses around a ?? b"
 	case strings.Contains(reason, "unexpected token EOF"):
-		reason = "the formula ends too early"
+		return wrong(length, "", "the formula ends too early")
 	}
-	return wrong(fe.From, cure, "%s", reason)
+	return wrong(fe.From, cure, "%s", tokenKind.ReplaceAllString(reason, "$1"))
 }
 
 func (b *builder) build(root ast.Node) (*unit, error) {
@@ -221,7 +224,7 @@ func (b *builder) binary(n *ast.BinaryNode, pos int) (*node, error) {
 		if right.op != opText || len(right.text) > maxPattern {
 			return nil, wrong(right.pos, "", "matches needs a pattern in quotes of at most %d characters", maxPattern)
 		}
-		if out.match, err = regexp.Compile(right.text); err != nil {
+		if _, err := regexp.Compile(right.text); err != nil {
 			return nil, wrong(right.pos, "", "the pattern is wrong: %v", err)
 		}
 	case "??":

@@ -83,7 +83,7 @@ func quotedName(name string) string {
 // strength is how tightly an operator binds, as in expr's grammar.
 func strength(op string) int {
 	switch op {
-	case opIf:
+	case opIf, opElse: // expr lets ?? bind tightest but not stand beside others: it gets parentheses everywhere
 		return 1
 	case "||":
 		return 10
@@ -101,8 +101,6 @@ func strength(op string) int {
 		return 90
 	case "**":
 		return 100
-	case opElse:
-		return 500
 	}
 	return 1000
 }
@@ -132,7 +130,11 @@ func (u *unit) print(n *node, after func(slot int) string) string {
 		out.WriteString(" ? ")
 		put(1, s+1)
 		out.WriteString(" : ")
-		put(2, s)
+		put(2, s+1)
+	case opElse:
+		put(0, 1000)
+		out.WriteString(" ?? ")
+		put(1, 1000)
 	case "!":
 		out.WriteString("not ")
 		put(0, s)

@@ -22,6 +22,13 @@ type noValue string
 
 func (n noValue) Error() string { return string(n) }
 
+// notNumber stops a program because of a text, which is an input's.
+type notNumber string
+
+func (n notNumber) Error() string {
+	return fmt.Sprintf("the text %q stands where a number is needed", string(n))
+}
+
 // compile makes the scalar program of a unit and of the units inside it. Left to itself expr takes a missing
 // number for 0, x/0 for a big number and a text for a comparable thing. So the program calls our own function for
 // every operation, and reads its inputs from slots that are filled before it runs, all of them or it isn't run.
@@ -74,8 +81,14 @@ func (u *unit) tree(n *node) ast.Node {
 		return &ast.BinaryNode{Operator: n.op, Left: args[0], Right: args[1]}
 	case "!":
 		return &ast.UnaryNode{Operator: n.op, Node: args[0]}
+	case opMatches:
+		return &ast.BinaryNode{Operator: n.op, Left: call("text", args[0]), Right: args[1]}
 	}
-	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: n.op}, Arguments: args}
+	return call(n.op, args...)
+}
+
+func call(fn string, args ...ast.Node) ast.Node {
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: fn}, Arguments: args}
 }
 
 func element(list string, i int) ast.Node {
@@ -113,6 +126,7 @@ func operations() []*builtin.Function {
 		}
 		return false, nil
 	})
+	add("text", func(args ...any) (any, error) { return asText(args[0]), nil })
 	for op, has := range map[string]func(s, part string) bool{
 		"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
 	} {
@@ -148,7 +162,8 @@ func asNumber(v any) (float64, error) {
 	if f, ok := v.(float64); ok {
 		return f, nil
 	}
-	return 0, noValue(fmt.Sprintf("the text %q stands where a number is needed", v))
+	s, _ := v.(string)
+	return 0, notNumber(s)
 }
 
 // asText gives a text, a number as it is written shortest.
@@ -183,7 +198,7 @@ type runner struct {
 	env map[string]any
 }
 
-// run gives the value of a unit: a float64, string or bool. An error is a noValue with the reason.
+// run gives the value of a unit: a float64, string or bool. An error is the reason why there is none.
 func (r *runner) run(u *unit, slots []any, absent []bool) (any, error) {
 	if r.env == nil {
 		r.env = make(map[string]any, 2)
@@ -191,13 +206,20 @@ func (r *runner) run(u *unit, slots []any, absent []bool) (any, error) {
 	r.env["slot"], r.env["absent"] = slots, absent
 	out, err := r.vm.Run(u.program, r.env)
 	if err != nil {
-		if why := noValue(""); errors.As(err, &why) {
+		var text notNumber
+		if !errors.As(err, &text) {
+			var why noValue
+			if !errors.As(err, &why) {
+				why = noValue("the formula can't be evaluated: " + err.Error())
+			}
 			return nil, why
 		}
-		return nil, noValue(err.Error())
-	}
-	if f, ok := out.(float64); ok && finite(f) != f {
-		return nil, noValue("the result is not a number")
+		for i, s := range u.slots {
+			if slots[i] == string(text) {
+				return nil, noValue(fmt.Sprintf("%s is the text %q, a number is needed", s.label(), string(text)))
+			}
+		}
+		return nil, noValue(text.Error())
 	}
 	return out, nil
 }

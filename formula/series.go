@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,9 +45,10 @@ type Line struct {
 // maxSteps bounds what one call may ask of history, windows included.
 const maxSteps = 2_000_000
 
-// Series evaluates formulas over a range, with one read of the history for all of them; a second one when
-// a formula uses week_ago. What windows need before From is read and cut off again. The results are
-// in the order of the formulas and share one grid, which begins at the step that holds From.
+// Series evaluates formulas over a range, with one read of the history for all of them. What windows need before
+// From is read with it and cut off again. Only week_ago and windows longer than the range have reads of
+// their own, so that one of them does not lengthen the read of everything else. The results are in
+// the order of the formulas and share one grid, which begins at the step that holds From.
 //
 // A formula with instances gives one line for each instance that all its inputs have; inputs without
 // instances count for each.
@@ -79,11 +81,25 @@ func Series(ctx context.Context, src Source, req Request, formulas ...*Formula) 
 
 // reader holds what a call has read. It implements inputs.
 type reader struct {
-	start    time.Time
-	step     time.Duration
-	n        int
-	tier     string
-	now, ago *source // ago: a week earlier; nil when nobody asked
+	start   time.Time
+	step    time.Duration
+	n       int
+	tier    string
+	near    time.Duration // the length of the range: windows up to it are read with the range
+	sources map[readKey]*source
+}
+
+// readKey sorts inputs by the read that serves them.
+type readKey struct {
+	ago  time.Duration
+	back time.Duration // of a window that is longer than the range; 0 for all others
+}
+
+func (r *reader) key(s *slot) readKey {
+	if s.window > r.near {
+		return readKey{s.ago, s.window}
+	}
+	return readKey{ago: s.ago}
 }
 
 // source is one answer of history, indexed.
@@ -127,46 +143,42 @@ func (d *demand) add(s *slot, step time.Duration) {
 }
 
 func read(ctx context.Context, src Source, req Request, formulas []*Formula) (*reader, error) {
-	var now, ago demand
+	r := &reader{near: req.To.Sub(req.From), sources: map[readKey]*source{}}
+	wanted := map[readKey]*demand{}
+	var order []readKey
 	for _, f := range formulas {
 		f.unit.reads(func(s *slot) {
-			if s.ago > 0 {
-				ago.add(s, req.Step)
-			} else {
-				now.add(s, req.Step)
+			key := r.key(s)
+			d := wanted[key]
+			if d == nil {
+				d = &demand{}
+				wanted[key] = d
+				order = append(order, key)
 			}
+			d.add(s, req.Step)
 		})
 	}
-	r := &reader{}
-	var err error
-	if len(now.names) > 0 {
-		if r.now, err = fetch(ctx, src, req, &now, 0); err != nil {
+	// The plain range comes first: it gives the grid.
+	slices.SortStableFunc(order, func(a, b readKey) int {
+		return cmp.Or(cmp.Compare(a.ago, b.ago), cmp.Compare(a.back, b.back))
+	})
+	for i, key := range order {
+		got, err := fetch(ctx, src, req, wanted[key], key.ago)
+		if err != nil {
 			return nil, err
 		}
-		r.step, r.tier = r.now.rng.Step, r.now.rng.Tier
-		before := req.From.Sub(r.now.rng.Start) / r.step
-		r.start, r.n = r.now.rng.Start.Add(before*r.step), max(r.now.rng.N-int(before), 0)
-	}
-	if len(ago.names) > 0 {
-		if r.ago, err = fetch(ctx, src, req, &ago, week); err != nil {
-			return nil, err
+		r.sources[key] = got
+		if i == 0 {
+			r.step, r.tier = got.rng.Step, got.rng.Tier
+			before := req.From.Add(-key.ago).Sub(got.rng.Start) / r.step
+			r.start, r.n = got.rng.Start.Add(before*r.step+key.ago), max(got.rng.N-int(before), 0)
 		}
+		got.grid = newGrid(got.rng, r.start.Add(-key.ago), r.step, r.n)
 	}
-	if r.now == nil { // constants, or only the past
+	if len(order) == 0 { // constants need no history
 		r.step = req.Step
 		r.start = time.Unix(0, req.From.UnixNano()-req.From.UnixNano()%int64(r.step)).UTC()
-		if r.ago != nil {
-			r.step, r.tier = r.ago.rng.Step, r.ago.rng.Tier
-			before := req.From.Add(-week).Sub(r.ago.rng.Start) / r.step
-			r.start = r.ago.rng.Start.Add(before*r.step + week)
-		}
 		r.n = int((req.To.Sub(r.start) + r.step - 1) / r.step)
-	}
-	if r.now != nil {
-		r.now.grid = newGrid(r.now.rng, r.start, r.step, r.n)
-	}
-	if r.ago != nil {
-		r.ago.grid = newGrid(r.ago.rng, r.start.Add(-week), r.step, r.n)
 	}
 	return r, nil
 }
@@ -186,15 +198,17 @@ func fetch(ctx context.Context, src Source, req Request, d *demand, ago time.Dur
 }
 
 func (r *reader) find(s *slot) ([]*monolith.Series, *grid) {
-	from := r.now
-	if s.ago > 0 {
-		from = r.ago
-	}
+	from := r.sources[r.key(s)]
 	return from.series[s.name], from.grid
 }
 
 func (r *reader) isAbsent(name string) bool {
-	return r.now != nil && r.now.absent[name] || r.ago != nil && r.ago.absent[name]
+	for _, s := range r.sources {
+		if s.absent[name] {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) steps() int     { return r.n }

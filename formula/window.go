@@ -23,7 +23,8 @@ func (g *grid) increase(s *slot, series *monolith.Series) *column {
 		return c
 	}
 	window, strict := g.windowOf(s)
-	if window == 0 { // the step itself
+	strict = strict || s.fn == "delta" // half of an increase is no increase
+	if window == 0 {                   // the step itself
 		for i := range c.num {
 			if k := g.at(i); k >= 0 && k < len(inc) && k < len(sec) && sec[k] > 0 {
 				c.num[i] = inc[k]
@@ -41,6 +42,9 @@ func (g *grid) increase(s *slot, series *monolith.Series) *column {
 	increases, seconds := newSums(inc), newSums(sec)
 	for i := range c.num {
 		k := g.at(i)
+		if g.moment && k > 0 && k < len(inc) && inc[k] != inc[k] && inc[k-1] == inc[k-1] {
+			k-- // this step's poll is still to come: the window ends with the last one
+		}
 		if k < 0 || k >= len(inc) {
 			continue
 		}

@@ -1,0 +1,186 @@
+package formula
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"monolith"
+)
+
+// minutes records ten minutes of readings each ten seconds, up to and with noon + 10 min.
+func minutes() *history {
+	h := ten()
+	var questions, selects, running []float64
+	for i := range 61 {
+		questions = append(questions, float64(1000*i))
+		selects = append(selects, float64(500*i))
+		running = append(running, float64(i%7))
+	}
+	h.counter("status.Questions", questions...)
+	h.counter("status.Com_select", selects...)
+	h.gauge("status.Threads_running", running...)
+	h.text("variable.log_bin", -1000, "ON", 30, "OFF")
+	h.text("variable.version", -1000, "10.11.6-MariaDB")
+	h.absent = []string{"status.Qcache_hits"}
+	return h
+}
+
+func at(t *testing.T, h *history, text string, moment time.Time, window time.Duration) Value {
+	t.Helper()
+	v, err := mustParse(t, text).At(context.Background(), h, 1, moment, window)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func TestAt(t *testing.T) {
+	h := minutes()
+	end := noon.Add(10*time.Minute + time.Millisecond)
+	for _, c := range []struct {
+		text    string
+		want    float64
+		explain string
+	}{
+		{"rate(status.Questions)", 100, "rate(status.Questions)=100"},
+		{"rate(status.Com_select) / rate(status.Questions)", 0.5, "rate(status.Com_select)=50 / rate(status.Questions)=100"},
+		{`delta(status.Questions, "1m")`, 6000, `delta(status.Questions, "1m")=6000`},
+		{"delta(status.Questions)", 30000, "delta(status.Questions)=30000"},
+		{"status.Threads_running", 4, "status.Threads_running=4"},
+		{"max_over(status.Threads_running)", 6, "max_over(status.Threads_running)=6"},
+		{`status.Threads_running > 3 and variable.log_bin == "OFF"`, 1, `status.Threads_running=4 > 3 and variable.log_bin="OFF" == "OFF"`},
+		{"100 * (status.Threads_running - 2)", 200, "100 * (status.Threads_running=4 - 2)"},
+		{"(status.Qcache_hits ?? 0) + status.Threads_running", 4, "(status.Qcache_hits=not here ?? 0) + status.Threads_running=4"},
+		{`changed(variable.log_bin, "6m")`, 1, `changed(variable.log_bin, "6m")=1`},
+		{`changed(variable.log_bin, "4m")`, 0, `changed(variable.log_bin, "4m")=0`},
+		{"12", 12, "12"},
+	} {
+		v := at(t, h, c.text, end, 0)
+		if math.Abs(v.Num-c.want) > 1e-9 || v.Why != "" || v.Text != formatNumber(c.want) || v.IsText || v.Each != nil {
+			t.Errorf("%s: %+v, want %v", c.text, v, c.want)
+		}
+		if v.Explain != c.explain {
+			t.Errorf("%s: explained as %q, want %q", c.text, v.Explain, c.explain)
+		}
+	}
+	if v := at(t, h, "delta(status.Questions)", end, time.Minute); v.Num != 6000 {
+		t.Errorf("a window of the caller's: %+v", v)
+	}
+}
+
+// A series and a moment give the same number for the same window.
+func TestAtMatchesSeries(t *testing.T) {
+	h := minutes()
+	for _, text := range []string{"rate(status.Questions)", "delta(status.Com_select) / delta(status.Questions)",
+		"max_over(status.Threads_running)", "avg_over(status.Threads_running)"} {
+		r := over(t, h, text, 5*time.Minute, 2)
+		v := at(t, h, text, noon.Add(10*time.Minute), 5*time.Minute)
+		if got := r.Lines[0].V[1]; math.Abs(got-v.Num) > 1e-9 {
+			t.Errorf("%s: %v in a series, %v at the moment", text, got, v.Num)
+		}
+	}
+}
+
+func TestAtTexts(t *testing.T) {
+	h := minutes()
+	if v := at(t, h, "variable.version", noon.Add(time.Minute), 0); v.Text != "10.11.6-MariaDB" || !v.IsText || v.Num == v.Num || v.Why != "" {
+		t.Errorf("%+v", v)
+	}
+	if v := at(t, h, `variable.log_bin == "ON" ? "on" : "off"`, noon.Add(time.Minute), 0); v.Text != "on" || !v.IsText {
+		t.Errorf("%+v", v)
+	}
+	if v := at(t, h, "variable.log_bin * 2", noon.Add(time.Minute), 0); v.Why != `variable.log_bin is the text "ON", a number is needed` {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestAtMissing(t *testing.T) {
+	h := minutes()
+	end := noon.Add(10 * time.Minute)
+	v := at(t, h, "status.Threads_running / status.Qcache_hits", end, 0)
+	if v.Num == v.Num || v.Text != "" || !v.Absent || !strings.Contains(v.Why, "status.Qcache_hits") {
+		t.Errorf("absent: %+v", v)
+	}
+	if v = at(t, h, "status.Uptime ?? 1", end, 0); v.Num == v.Num || v.Absent || !strings.Contains(v.Why, "status.Uptime") {
+		t.Errorf("never read: %+v", v)
+	}
+	// The last reading is too old to be called the present.
+	if v = at(t, h, "status.Threads_running", end.Add(4*time.Minute), 0); v.Num != 4 {
+		t.Errorf("four minutes later: %+v", v)
+	}
+	v = at(t, h, "status.Threads_running + 1", end.Add(6*time.Minute), 0)
+	if v.Num == v.Num || !strings.Contains(v.Why, "status.Threads_running") || v.Explain != "status.Threads_running=no value + 1" {
+		t.Errorf("six minutes later: %+v", v)
+	}
+	// A window that a person named must be covered, the default one need not be for a rate.
+	soon := noon.Add(time.Minute)
+	if v = at(t, h, "rate(status.Questions)", soon, 0); v.Num != 100 {
+		t.Errorf("a minute after the start: %+v", v)
+	}
+	for _, text := range []string{`rate(status.Questions, "5m")`, "delta(status.Questions)"} {
+		if v = at(t, h, text, soon, 0); v.Num == v.Num || v.Why == "" {
+			t.Errorf("%s a minute after the start: %+v", text, v)
+		}
+	}
+	if v = at(t, h, "rate(status.Questions)", soon, 5*time.Minute); v.Num == v.Num {
+		t.Errorf("a window of the caller's: %+v", v)
+	}
+	if v = at(t, h, "status.Threads_running / 0", end, 0); v.Why != "division by zero" || v.Num == v.Num {
+		t.Errorf("x/0: %+v", v)
+	}
+	if _, err := mustParse(t, "1").At(context.Background(), h, 1, end, -time.Second); !isInvalid(err) {
+		t.Errorf("a negative window: %v", err)
+	}
+}
+
+func TestAtInstances(t *testing.T) {
+	h := disks()
+	end := noon.Add(31 * time.Second)
+	v := at(t, h, "replica.lag * 2", end, 0)
+	if len(v.Each) != 2 || v.Num == v.Num || !strings.Contains(v.Why, "2 instances") {
+		t.Fatalf("%+v", v)
+	}
+	if e := v.Each[1]; e.Instance != "backup" || e.Num != 80 || e.Explain != "replica.lag=40 * 2" {
+		t.Errorf("%+v", e)
+	}
+	if v = at(t, h, "max_of(replica.lag)", end, 0); v.Num != 40 || v.Each != nil || v.Explain != "max_of(replica.lag)=40" {
+		t.Errorf("%+v", v)
+	}
+	h = ten()
+	h.add("host.mount_used_bytes", "/", monolith.Gauge, 1, 2)
+	if v = at(t, h, "host.mount_used_bytes", noon.Add(11*time.Second), 0); v.Num != 2 || v.Instance != "/" || len(v.Each) != 1 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Readings after the moment don't count for it.
+func TestAtInThePast(t *testing.T) {
+	h := minutes()
+	moment := noon.Add(5*time.Minute + 5*time.Second)
+	if v := at(t, h, "status.Threads_running", moment, 0); v.Num != 2 {
+		t.Errorf("%+v", v)
+	}
+	if v := at(t, h, `delta(status.Questions, "30s")`, moment, 0); math.Abs(v.Num-3000) > 600 {
+		t.Errorf("%+v", v)
+	}
+	if v := at(t, h, `variable.log_bin`, noon.Add(4*time.Minute), 0); v.Text != "ON" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// What is read seldom may be older, and long windows are read in long steps.
+func TestAtReadsWhatItNeeds(t *testing.T) {
+	h := &history{interval: 6 * time.Hour}
+	h.gauge("schema.total_data_bytes", 5, 6, 7)
+	if v := at(t, h, "schema.total_data_bytes", noon.Add(17*time.Hour), 0); v.Num != 7 {
+		t.Errorf("%+v", v)
+	}
+	h.queries = nil
+	at(t, h, `rate(status.Questions, "7d") / rate(status.Questions)`, noon, 0)
+	if len(h.queries) != 2 || h.queries[0].Step != time.Hour || h.queries[1].Step != 10*time.Second {
+		t.Errorf("%+v", h.queries)
+	}
+}
