@@ -94,8 +94,10 @@ func (s *Server) showServer(w http.ResponseWriter, r *http.Request) error {
 	server, err := s.pathServer(r)
 	if errors.Is(err, monolith.ErrNotFound) || isKind(err, kindNotFound) {
 		// A name may itself end in .xml, so the form is taken off only when there is no such server.
-		for _, suffix := range []string{".xml", ".json"} {
-			if name, ok := strings.CutSuffix(pathValue(r, "name"), suffix); ok {
+		for _, form := range []string{"xml", "json"} {
+			if name, ok := strings.CutSuffix(pathValue(r, "name"), "."+form); ok {
+				r = r.Clone(r.Context())
+				r.Header.Set("Accept", "application/"+form)
 				server, err = s.serverNamed(r.Context(), "", name)
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
 )
 
 // format is the form of an answer.
@@ -23,13 +25,17 @@ const (
 
 const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
-// formatOf chooses the form: the path's suffix first, then Accept; JSON when neither says anything.
+// formatOf chooses the form: the path's suffix first, then Accept; JSON when neither says anything. Where
+// the path ends in a name, its end is no suffix: a server may be called "db.xml".
 func formatOf(r *http.Request) format {
-	switch {
-	case strings.HasSuffix(r.URL.Path, ".xml"):
-		return formatXML
-	case strings.HasSuffix(r.URL.Path, ".json"):
-		return formatJSON
+	pattern := chi.RouteContext(r.Context()).RoutePattern()
+	if !strings.HasSuffix(pattern, "}") || strings.HasSuffix(pattern, "{format}") {
+		switch {
+		case strings.HasSuffix(r.URL.Path, ".xml"):
+			return formatXML
+		case strings.HasSuffix(r.URL.Path, ".json"):
+			return formatJSON
+		}
 	}
 	var best format
 	most := 0.0

@@ -1,0 +1,245 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"monolith"
+)
+
+// hostile are names that break what joins strings.
+var hostile = []string{
+	"db1", "a/b", "a b", "100%", "100%25", "a%2Fb", "<script>alert(1)</script>", `"quoted" & 'single'`, "שלום\u202e.exe", "日本語",
+	"name.xml", "name.json", "test", "order", "new", "a;b=c?d#e", "+plus+", "back\\slash", "{brace}", "*",
+}
+
+func TestServersByHostileName(t *testing.T) {
+	x := newSite(t)
+	for _, name := range hostile {
+		body := string(mustJSON(map[string]any{"name": name, "endpoint": map[string]any{"host": "h", "user": "u", "password": "pw"}}))
+		made := x.do(t, http.MethodPost, "/api/v1/servers", body)
+		if made.Code != http.StatusCreated {
+			t.Fatalf("%q: POST gives %d: %s", name, made.Code, made.body)
+		}
+		where := made.Header().Get("Location")
+		got := x.get(t, where)
+		var v struct{ Name string }
+		if err := json.Unmarshal([]byte(got.body), &v); err != nil || v.Name != name || got.Code != http.StatusOK {
+			t.Errorf("%q: GET %s gives %d and the name %q (%v)", name, where, got.Code, v.Name, err)
+		}
+		if got := x.get(t, where+"/problems"); got.Code != http.StatusOK {
+			t.Errorf("%q: GET %s/problems gives %d: %s", name, where, got.Code, got.body)
+		}
+		if strings.Contains(got.body, "<script>") {
+			t.Errorf("%q: the answer holds markup: %s", name, got.body)
+		}
+		if got := x.do(t, http.MethodPatch, where, `{"environment":"prod"}`); got.Code != http.StatusOK {
+			t.Errorf("%q: PATCH gives %d: %s", name, got.Code, got.body)
+		}
+		if got := x.do(t, http.MethodDelete, where, ""); got.Code != http.StatusNoContent {
+			t.Errorf("%q: DELETE gives %d: %s", name, got.Code, got.body)
+		}
+	}
+	if x.calls != 3*len(hostile) {
+		t.Errorf("OnChange was called %d times, not %d", x.calls, 3*len(hostile))
+	}
+	for _, name := range []string{"", " lead", "a\x00b", "line\nbreak", strings.Repeat("x", 129)} {
+		body := string(mustJSON(map[string]any{"name": name, "endpoint": map[string]any{"host": "h"}}))
+		wantProblem(t, x.do(t, http.MethodPost, "/api/v1/servers", body), http.StatusBadRequest, kindInvalid, "name")
+	}
+}
+
+// wantProblem checks a problem document.
+func wantProblem(t *testing.T, got answer, status int, kind, field string) (p problem) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(got.body), &p); err != nil {
+		t.Fatalf("the answer %q is no problem document: %v", got.body, err)
+	}
+	if got.Code != status || p.Status != status || p.Kind != kind || p.Field != field || p.Detail == "" {
+		t.Errorf("got %d %s, want status %d, kind %q, field %q", got.Code, got.body, status, kind, field)
+	}
+	return p
+}
+
+func TestBadServerBodies(t *testing.T) {
+	x := newSite(t, func(c *Config) {
+		c.CheckSchedule = func(expression, _ string) error {
+			if expression == "@every 0.5s" {
+				return &monolith.InvalidError{Field: "schedule", Column: 8, Reason: "under one second"}
+			}
+			return nil
+		}
+	})
+	x.add(t, "db1", "")
+	for _, c := range []struct {
+		body, kind, field string
+		status            int
+		cure              string
+	}{
+		{`{"name":"x","endpiont":{}}`, kindInvalid, "endpiont", 400, "did you mean endpoint?"},
+		{`{"name":"x","endpoint":{"hots":"h"}}`, kindInvalid, "endpoint.hots", 400, "did you mean host?"},
+		{`{"name":"x","endpoint":{"host":"h","port":"3306"}}`, kindInvalid, "endpoint.port", 400, "give a whole number"},
+		{`{"name":"x","endpoint":[]}`, kindInvalid, "endpoint", 400, "give an object"},
+		{`{"name":"x","endpoint":{"host":"h"},"position":3}`, kindInvalid, "position", 400, "POST /api/v1/servers/order sets the order"},
+		{`{"name":"x","endpoint":{"host":"h"},"tags":["a",1]}`, kindInvalid, "tags", 400, "give a text"},
+		{`{"name":"x","endpoint":{"host":"h"},"schedules":{"fast":"@every 0.5s"}}`, kindInvalid, "schedules.fast", 400, ""},
+		{`{"name":"x","endpoint":{"host":"h","port":70000}}`, kindInvalid, "endpoint.port", 400, ""},
+		{`{"name":"x"}`, kindInvalid, "endpoint.host", 400, "give one of them"},
+		{`{"name":"db1","endpoint":{"host":"h"}}`, kindConflict, "name", 409, "choose another name"},
+		{`{"name":`, kindInvalid, "", 400, ""},
+		{`[1]`, kindInvalid, "", 400, "give an object"},
+		{``, kindInvalid, "", 400, "send a JSON object"},
+		{`{"name":"x"} trailing`, kindInvalid, "", 400, ""},
+	} {
+		p := wantProblem(t, x.do(t, http.MethodPost, "/api/v1/servers", c.body), c.status, c.kind, c.field)
+		if p.Cure != c.cure {
+			t.Errorf("%s: the cure is %q, want %q", c.body, p.Cure, c.cure)
+		}
+	}
+	got := x.do(t, http.MethodPost, "/api/v1/servers", "name=x", "Content-Type", "application/x-www-form-urlencoded")
+	wantProblem(t, got, http.StatusUnsupportedMediaType, kindMediaType, "")
+	got = x.do(t, http.MethodPost, "/api/v1/servers", `{"name":"`+strings.Repeat("x", maxBody)+`"}`)
+	wantProblem(t, got, http.StatusRequestEntityTooLarge, kindTooLarge, "")
+}
+
+func TestPatchIsAMerge(t *testing.T) {
+	x := newSite(t)
+	s := x.add(t, "db1", "acme/prod")
+	got := x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"tags":["a","b"],"ram":1024,"schedules":{"fast":"@every 1s","slow":"@every 30s"}}`)
+	if got.Code != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	got = x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"tags":null,"schedules":{"fast":null},"name":"db2","group":"acme/stage"}`)
+	if got.Code != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	after, err := x.store.Server(t.Context(), "db2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := *s
+	want.Name, want.Group, want.RAM, want.Schedules = "db2", "acme/stage", 1024, map[string]string{"slow": "@every 30s"}
+	if diff := cmp.Diff(want, after); diff != "" {
+		t.Error(diff)
+	}
+	if after.Endpoint.Password.Reveal() != "canary-Zx9" {
+		t.Error("the password was lost")
+	}
+}
+
+func TestMovingAServerAsksForItsPassword(t *testing.T) {
+	x := newSite(t)
+	x.add(t, "db1", "")
+	for _, change := range []string{`"host":"evil.example"`, `"port":3307`, `"user":"root"`, `"tls":"disabled"`, `"tls_server_name":"evil"`, `"ca":"/tmp/ca.pem"`} {
+		p := wantProblem(t, x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"endpoint":{`+change+`}}`), http.StatusBadRequest, kindPassword, "endpoint.password")
+		if !strings.Contains(p.Detail, "never sent to another place") {
+			t.Errorf("the problem does not say why: %s", p.Detail)
+		}
+	}
+	if s, _ := x.store.Server(t.Context(), "db1"); s.Endpoint.Host != "db.example" || x.calls != 0 {
+		t.Errorf("a refused change was kept: %v", s)
+	}
+	got := x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"endpoint":{"host":"new.example","password":"again"}}`)
+	if got.Code != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	if s, _ := x.store.Server(t.Context(), "db1"); s.Endpoint.Host != "new.example" || s.Endpoint.Password.Reveal() != "again" || s.Endpoint.User != "mon" {
+		t.Errorf("got %#v", s.Endpoint)
+	}
+}
+
+// A test of a watched server may use its kept password, but only for the place that it is for.
+func TestConnectionTestKeepsThePassword(t *testing.T) {
+	x := newSite(t)
+	x.add(t, "db1", "")
+	for _, c := range []struct{ body, password string }{
+		{`{"name":"db1"}`, "canary-Zx9"},
+		{`{"name":"db1","endpoint":{"host":"evil.example"}}`, ""},
+		{`{"name":"db1","endpoint":{"user":"other"}}`, ""},
+		{`{"name":"db1","endpoint":{"host":"evil.example","password":"typed"}}`, "typed"},
+		{`{"endpoint":{"host":"h","password":"typed"}}`, "typed"},
+	} {
+		x.poller.tested = nil
+		got := x.do(t, http.MethodPost, "/api/v1/servers/test", c.body)
+		if got.Code != http.StatusOK || len(x.poller.tested) != 1 {
+			t.Fatalf("%s: %d %s", c.body, got.Code, got.body)
+		}
+		if pw := x.poller.tested[0].Endpoint.Password.Reveal(); pw != c.password {
+			t.Errorf("%s: tested with the password %q, want %q", c.body, pw, c.password)
+		}
+		if !strings.Contains(got.body, `"took_ms":1`) {
+			t.Errorf("the report does not say how long it took: %s", got.body)
+		}
+	}
+}
+
+func TestNothingSecretLeaves(t *testing.T) {
+	x := newSite(t)
+	s := x.add(t, "db1", "acme")
+	x.poller.take(poll(s.ID, 1, 100, nil))
+	where := "/api/v1/servers/db1"
+	var all strings.Builder
+	for _, target := range []string{"/api/v1/servers", where, where + "/status", where + "/variables", where + "/problems", where + "/collectors", "/readyz", "/metrics"} {
+		all.WriteString(x.get(t, target).body)
+		all.WriteString(x.get(t, target, "Accept", "application/xml").body)
+	}
+	all.WriteString(x.do(t, http.MethodPatch, where, `{"endpoint":{"password":"canary-Zx9","tls":"required"}}`).body)
+	all.WriteString(x.do(t, http.MethodPatch, where, `{"endpoint":{"password":"canary-Zx9","tsl":"required"}}`).body)
+	all.WriteString(x.do(t, http.MethodPost, "/api/v1/servers/test", `{"endpoint":{"host":"h","password":"canary-Zx9"}}`).body)
+	all.WriteString(x.log.String())
+	if strings.Contains(all.String(), "canary") {
+		t.Error("the password is in an answer or in the log")
+	}
+	if !strings.Contains(all.String(), `"password_set":true`) {
+		t.Error("answers do not say that a password is set")
+	}
+}
+
+func TestListsAreStableAndPaged(t *testing.T) {
+	x := newSite(t)
+	for _, name := range []string{"c", "a", "d", "b", "e"} {
+		x.add(t, name, map[bool]string{true: "acme/prod", false: "acmeother"}[name != "d"])
+	}
+	names := func(target string) (out []string, next string) {
+		t.Helper()
+		var v struct {
+			Servers []struct{ Name string }
+			Next    string
+		}
+		got := x.get(t, target)
+		if err := json.Unmarshal([]byte(got.body), &v); err != nil {
+			t.Fatal(err, got.body)
+		}
+		for _, s := range v.Servers {
+			out = append(out, s.Name)
+		}
+		return out, v.Next
+	}
+	var all []string
+	next := ""
+	for range 10 {
+		part, n := names("/api/v1/servers?group=acme&limit=3&cursor=" + url.QueryEscape(next))
+		all = append(all, part...)
+		if next = n; next == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"c", "a", "b", "e"}, all); diff != "" {
+		t.Errorf("pages of the group: %s", diff)
+	}
+	wantProblem(t, x.get(t, "/api/v1/servers?cursor=nonsense"), http.StatusBadRequest, kindInvalid, "cursor")
+	wantProblem(t, x.get(t, "/api/v1/servers?limit=0"), http.StatusBadRequest, kindInvalid, "limit")
+	p := wantProblem(t, x.get(t, "/api/v1/servers?gruop=acme"), http.StatusBadRequest, kindInvalid, "gruop")
+	if p.Cure != "did you mean group?" {
+		t.Errorf("cure: %q", p.Cure)
+	}
+	p = wantProblem(t, x.get(t, "/api/v1/servers/aa"), http.StatusNotFound, kindNotFound, "")
+	if !strings.Contains(p.Cure, `"`) {
+		t.Errorf("cure: %q names no server", p.Cure)
+	}
+}
