@@ -96,6 +96,7 @@ const dialTimeout = 5 * time.Second
 type dialed struct {
 	config *mysql.Config
 	conn   *limitedConn // the network connection, nil before it was opened
+	opened time.Time    // when it was
 	// server certificates as they came in the TLS handshake, for the explanation of what is wrong with them.
 	certificates []*x509.Certificate
 	tls          *tls.ConnectionState // nil without TLS
@@ -140,7 +141,7 @@ func newDialed(e monolith.Endpoint, version string) (*dialed, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.conn = &limitedConn{Conn: conn}
+		d.conn, d.opened = &limitedConn{Conn: conn}, time.Now()
 		d.conn.allow(1 << 20) // a greeting and a login need a few hundred bytes
 		return d.conn, nil
 	}

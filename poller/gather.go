@@ -42,7 +42,7 @@ func (p *poll) gatherFor(c *Collector, s *session) (*Gather, *result) {
 	}
 	if s != nil {
 		r.use = &use{s: s, maxBytes: c.MaxBytes, limit: p.limit}
-		if c.Timeout > pollBudget(p.interval) {
+		if p.isLong(c) {
 			r.use.limit = statementLimit(c.Timeout)
 		}
 		g.Session, g.Account = r.use, s.account
@@ -242,6 +242,12 @@ type longRuns struct {
 	mu      sync.Mutex
 	running map[string]context.CancelFunc
 	done    []*result
+}
+
+// isLong reports whether a collector may outlast the poll. Those of the fast schedule may not: what
+// they read belongs to the status beside them.
+func (p *poll) isLong(c *Collector) bool {
+	return c.Schedule != monolith.Fast && c.Timeout > pollBudget(p.interval)
 }
 
 // startBackground begins the run of a long collector, unless it is running already. life is the context

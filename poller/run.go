@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"monolith"
 )
 
@@ -21,6 +23,8 @@ type pollState struct {
 	lastUp     bool
 
 	identity  monolith.Identity
+	thread    uint64 // our newest connection\'s id
+	idsFell   bool   // it is lower than the one before: the server counts from 1 again
 	uptime    monolith.Num
 	uptimeAt  time.Time // when uptime was read
 	taken     time.Time // of the last status statement, with its monotonic clock
@@ -182,7 +186,7 @@ func (p *poll) database(ctx, life context.Context) {
 		if ps.backoffs[c.Name].holds(time.Now()) {
 			continue
 		}
-		if c.Timeout > pollBudget(p.interval) {
+		if p.isLong(c) {
 			p.startBackground(life, c)
 			continue
 		}
@@ -267,6 +271,8 @@ func (p *poll) open(ctx context.Context) (*session, error) {
 func (p *poll) adopt(s *session) {
 	ps := &p.t.poll
 	ps.session, ps.orphans = s, nil
+	ps.idsFell = s.id != 0 && s.id < ps.thread
+	ps.thread = s.id
 	ps.connecting, ps.lastFail = backoff{}, nil
 	if s.clockGap != 0 {
 		ps.clockGap, ps.clockAt = s.clockGap, time.Now()
@@ -361,7 +367,12 @@ func (p *poll) judgeStatus(r *result) {
 		return
 	}
 	uptime := section.Nums[i]
-	if restarted(ps.uptime, ps.uptimeAt, uptime, taken) {
+	again := restarted(ps.uptime, ps.uptimeAt, uptime, taken)
+	if ps.idsFell && !ps.uptimeAt.IsZero() && uptime.Float64() < taken.Sub(ps.uptimeAt).Seconds()+2 {
+		again = true // a server that was too young for its Uptime to have fallen
+	}
+	ps.idsFell = false
+	if again {
 		p.snap.Restart = true
 		p.newRun()
 		p.t.p.log.Warn("poller: the server was restarted", "server", p.server.Name, "uptime", uptime.String())
@@ -426,5 +437,8 @@ func (p *Poller) counters() *counters {
 	return &counters{
 		statement: func(n int64) { p.statements.Add(uint64(n)) },
 		received:  func(n int64) { p.bytes.Add(uint64(n)) },
+		refused: func(statement string, err *mysql.MySQLError) {
+			p.log.Debug("poller: the server refused a statement", "statement", cut(statement, 200), "error", err.Number)
+		},
 	}
 }

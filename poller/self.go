@@ -38,6 +38,7 @@ type ownReading [len(ownNames)]monolith.Num
 // afterwards; then it is counted. Asking at each poll would double the price of watching.
 type load struct {
 	index map[string]int // into ownNames
+	quiet bool           // counts, but measures nothing
 
 	mu     sync.Mutex
 	kinds  map[string]*kindCost
@@ -62,8 +63,18 @@ func newLoad() *load {
 	return l
 }
 
+// newQuietLoad is for connections that are too short-lived to be measured.
+func newQuietLoad() *load {
+	l := newLoad()
+	l.quiet = true
+	return l
+}
+
 // wants reports whether the next sending of a statement should be measured, and whether asking itself should.
 func (l *load) wants(statement string) (statementToo, askingToo bool) {
+	if l.quiet {
+		return false, false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.kinds[statement]

@@ -51,7 +51,10 @@ type session struct {
 }
 
 // counters are what sessions add to the poller's own figures.
-type counters struct{ statement, received func(int64) }
+type counters struct {
+	statement, received func(int64)
+	refused             func(statement string, err *mysql.MySQLError) // may be nil
+}
 
 // errLost says that the connection ended while a statement ran or before it was sent.
 var errLost = errors.New("the server closed the connection")
@@ -217,6 +220,10 @@ func (s *session) send(ctx context.Context, statement string, maxBytes int64, ro
 			panic(r) // our caller says in whose work it happened
 		}
 		err = s.verdict(ctx, err)
+		var refused *mysql.MySQLError
+		if errors.As(err, &refused) && s.counts.refused != nil {
+			s.counts.refused(statement, refused)
+		}
 	}()
 	if row == nil {
 		_, err = s.raw.(driver.ExecerContext).ExecContext(ctx, mark+statement, nil)

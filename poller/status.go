@@ -3,7 +3,6 @@ package poller
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"monolith"
@@ -79,7 +78,7 @@ func (t *target) report(c *Collector, r *result, cost monolith.Cost, until time.
 		if p.Kind == monolith.ProblemUnsupported && r.err == nil {
 			s.Works = monolith.CollectorOff
 		}
-		if p.Kind == monolith.ProblemPrivilege || p.Kind == monolith.ProblemPartial && strings.HasPrefix(p.Cure, "GRANT ") {
+		if needsGrant(p) {
 			s.Grant = r.grant
 		}
 		timedOut = timedOut || p.Kind == monolith.ProblemTimeout && r.err != nil
