@@ -103,7 +103,11 @@ func (n Num) String() string {
 	case formInt:
 		return strconv.FormatInt(int64(n.bits), 10)
 	case formFloat:
-		return strconv.FormatFloat(math.Float64frombits(n.bits), 'f', -1, 64)
+		f := math.Float64frombits(n.bits)
+		if a := math.Abs(f); a >= 1e21 || a != 0 && a < 1e-9 {
+			return strconv.FormatFloat(f, 'g', -1, 64) // written out it would not be read back as a number
+		}
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return ""
 }
