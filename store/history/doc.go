@@ -42,6 +42,6 @@
 // made by adding up Row.Elapsed, whatever the wall clock did meanwhile; see [Row]. The
 // interval that limits the gap is the rows' own, or the distance at which the metric is really
 // read where that is longer: the Every that the caller knows, or else the lesser of its last two
-// distances. A counter that is read each hour so pairs from its third reading on, while an hour
+// distances. A counter that is read each hour so pairs from its fourth reading on, while an hour
 // without readings of a counter that is read each 10 s stays a gap.
 package history

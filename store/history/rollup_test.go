@@ -231,7 +231,7 @@ func TestResetIsABreakAndNoIncrease(t *testing.T) {
 	}
 }
 
-func TestSlowCounterPairsFromItsThirdReading(t *testing.T) {
+func TestSlowCounterPairsFromItsFourthReading(t *testing.T) {
 	t.Parallel()
 	rows := beat(60, nil)
 	nums := make([]monolith.Num, 60)
