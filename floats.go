@@ -10,10 +10,15 @@ type Floats []float64
 
 // MarshalJSON writes the shortest text that reads back as the same number; NaN and ±Inf become null.
 func (f Floats) MarshalJSON() ([]byte, error) {
+	return f.AppendJSON(make([]byte, 0, 2+8*len(f))), nil
+}
+
+// AppendJSON appends what MarshalJSON gives: encoding/json reads every byte of that once more, which
+// is half the price of an answer of many values.
+func (f Floats) AppendJSON(out []byte) []byte {
 	if f == nil {
-		return []byte("null"), nil
+		return append(out, "null"...)
 	}
-	out := make([]byte, 0, 2+8*len(f))
 	out = append(out, '[')
 	for i, v := range f {
 		if i > 0 {
@@ -27,5 +32,5 @@ func (f Floats) MarshalJSON() ([]byte, error) {
 			out = strconv.AppendFloat(out, v, 'g', -1, 64)
 		}
 	}
-	return append(out, ']'), nil
+	return append(out, ']')
 }

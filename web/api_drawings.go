@@ -210,7 +210,7 @@ func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	drawings := []*graph.Drawing{}
+	drawings := drawingsAnswer{}
 	for i := range servers {
 		drawn, err := s.draw(r.Context(), &servers[i], v, graphs...)
 		if err != nil {
@@ -218,9 +218,7 @@ func (s *Server) showDrawings(w http.ResponseWriter, r *http.Request) error {
 		}
 		drawings = append(drawings, drawn...)
 	}
-	return s.respond(w, r, http.StatusOK, "answer", struct {
-		Drawings []*graph.Drawing `json:"drawings"`
-	}{drawings})
+	return s.respond(w, r, http.StatusOK, "answer", drawings)
 }
 
 func (s *Server) drawJSON(w http.ResponseWriter, r *http.Request) error {
@@ -266,7 +264,7 @@ func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, form string) er
 	kind := ""
 	switch form {
 	case "json", "xml":
-		return s.respond(w, r, http.StatusOK, "drawing", drawn[0])
+		return s.respond(w, r, http.StatusOK, "drawing", drawingAnswer{drawn[0]})
 	case "svg":
 		kind, err = "image/svg+xml", drawn[0].SVG(&out, picture)
 	case "png":

@@ -68,7 +68,7 @@ func formatOf(r *http.Request) format {
 // respond writes v as JSON or XML; root names the XML document's element. Answers to GET carry an ETag,
 // and one that the client has already is not sent again.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, status int, root string, v any) error {
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("web: encode %s: %w", root, err)
 	}
