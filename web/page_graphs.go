@@ -1,0 +1,316 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"monolith"
+	"monolith/graph"
+)
+
+// figure is a graph on a page: a picture drawn by the server, which script replaces by a plot.
+type figure struct {
+	ID, Title, Server string
+	Panels            int    // how many plots it has at most
+	Own               bool   // someone made it
+	Link              string // the page that shows it alone
+	Picture           string // address of the picture, without theme
+	Source            string // address of the drawing as JSON when it is not the API's; "" otherwise
+}
+
+// Light and Dark give the picture's addresses; the browser takes the one that fits the page.
+func (f figure) Light() string { return f.Picture }
+
+// Dark gives the picture on a dark ground.
+func (f figure) Dark() string { return f.Picture + "&theme=dark" }
+
+// figure places a built-in graph on a server's page.
+func (p *serverPage) figure(g *graph.Graph) figure { return p.figureOf(g.ID, g.Title, len(g.Panels)) }
+
+func (p *serverPage) figureOf(id, title string, panels int) figure {
+	return figure{ID: id, Title: title, Server: p.Server.Name, Panels: panels,
+		Link:    p.At("servers", p.Server.Name, "graphs", id) + p.Range.Query(),
+		Picture: p.At("api", "v1", "servers", p.Server.Name, "graphs", id+".svg") + "?" + p.pictureQuery(640)}
+}
+
+// pictureQuery gives what a picture's address says about range, zone and size.
+func (p *serverPage) pictureQuery(width int) string {
+	q := url.Values{"from": {p.Range.From}, "to": {p.Range.To}, "width": {strconv.Itoa(width)}}
+	if p.Zone != "" {
+		q.Set("tz", p.Zone)
+	}
+	if p.Range.Ago {
+		q.Set("ago", "week")
+	}
+	return q.Encode()
+}
+
+// customFigures are the graphs that people put on a page of the server; page "" takes all.
+func (s *Server) customFigures(r *http.Request, p *serverPage, page string) ([]figure, error) {
+	saved, err := s.store.Graphs(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	var list []figure
+	for i := range saved {
+		g := &saved[i]
+		if page != "" && g.Page != page || len(g.Servers) > 0 && !slices.Contains(g.Servers, p.Server.ID) {
+			continue
+		}
+		f := p.figureOf(ownID(g.ID), g.Title, 1)
+		f.Own = true
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// graphsTab shows every graph under its heading.
+type graphsTab struct {
+	serverPage
+	Sections []graphSection
+}
+
+type graphSection struct {
+	ID, Title string
+	Figures   []figure
+}
+
+// sectionTitles are the headings of graph.Sections.
+var sectionTitles = map[string]string{
+	"uptime": "Uptime and size", "queries": "Queries", "connections": "Connections and threads", "innodb": "InnoDB",
+	"temporary": "Temporary tables and sorts", "locks": "Locks", "replication": "Replication and binary log", "network": "Network",
+	"memory": "Memory", "handlers": "Commands and handlers", "caches": "Caches and files", "host": "Host", "own": "Monolith itself",
+}
+
+func (s *Server) graphsPage(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.serverPage(r, "graphs", "graphs")
+	if err != nil {
+		return err
+	}
+	data := graphsTab{serverPage: p}
+	custom, err := s.customFigures(r, &p, "")
+	if err != nil {
+		return err
+	}
+	if len(custom) > 0 {
+		data.Sections = append(data.Sections, graphSection{ID: "custom", Title: "Graphs of your own", Figures: custom})
+	}
+	for _, name := range graph.Sections {
+		sec := graphSection{ID: name, Title: sectionTitles[name]}
+		for _, g := range graph.Catalogue() {
+			if g.Section == name {
+				sec.Figures = append(sec.Figures, p.figure(g))
+			}
+		}
+		if len(sec.Figures) > 0 {
+			data.Sections = append(data.Sections, sec)
+		}
+	}
+	return s.render(w, r, "graphs", &data)
+}
+
+// graphTab shows one graph alone: a built-in one, one of people's, or any formulas (id "explore").
+type graphTab struct {
+	serverPage
+	ID      string
+	Heading string
+	Exprs   []string // of explore
+	Figure  figure
+	With    []string // other servers on the same graph
+	Others  []string // servers that could be added
+	Own     bool
+	Plan    string
+	Forms   map[string]string // addresses of the data in other forms
+	Problem string
+}
+
+// explore is the id of a graph that exists only in its address.
+const explore = "explore"
+
+func (s *Server) graphPage(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.serverPage(r, "graphs", "graph")
+	if err != nil {
+		return err
+	}
+	data := graphTab{serverPage: p, ID: pathValue(r, "id"), With: r.URL.Query()["with"], Exprs: r.URL.Query()["expr"]}
+	d, err := s.pageDrawable(r, data.ID)
+	switch {
+	case err == nil:
+		data.Heading, data.Plan = d.graph.Title, d.graph.Plan
+	case data.ID == explore && s.problemOf(r, err).Status < http.StatusInternalServerError:
+		bad := s.problemOf(r, err)
+		data.Problem = strings.TrimSpace(bad.Detail + ". " + firstUpper(bad.Cure))
+		data.Heading = "Any formula"
+	default:
+		return err
+	}
+	data.Title = data.Heading + " · " + p.Server.Name
+	data.Own = strings.HasPrefix(data.ID, ownPrefix)
+	servers, err := s.store.Servers(r.Context())
+	if err != nil {
+		return err
+	}
+	for i := range servers {
+		if name := servers[i].Name; name != p.Server.Name && !slices.Contains(data.With, name) {
+			data.Others = append(data.Others, name)
+		}
+	}
+	data.Forms = map[string]string{}
+	for _, form := range []string{"json", "csv", "png", "svg"} {
+		q := r.URL.Query()
+		for _, drop := range []string{"done", "refresh", "tz", "from", "to", "ago"} {
+			q.Del(drop)
+		}
+		q.Set("from", p.Range.From)
+		q.Set("to", p.Range.To)
+		if p.Range.Ago {
+			q.Set("ago", "week")
+		}
+		if (form == "svg" || form == "png") && p.Zone != "" {
+			q.Set("tz", p.Zone)
+		}
+		data.Forms[form] = p.At("servers", p.Server.Name, "graphs", data.ID, "drawing."+form) + "?" + q.Encode()
+	}
+	data.Figure = figure{ID: data.ID, Title: data.Heading, Server: p.Server.Name, Source: data.Forms["json"], Picture: data.Forms["svg"] + "&width=1200&height=320"}
+	return s.render(w, r, "graph", &data)
+}
+
+// pageDrawable finds the graph of a page's address, with the servers that share it.
+func (s *Server) pageDrawable(r *http.Request, id string) (drawable, error) {
+	q := r.URL.Query()
+	var d drawable
+	var err error
+	if id == explore {
+		var g *graph.Graph
+		if g, err = s.exploreGraph(r, q["expr"]); err == nil {
+			d = drawable{graph: g}
+		}
+	} else {
+		d, err = s.drawable(r.Context(), id)
+	}
+	if err != nil || len(q["with"]) == 0 {
+		return d, err
+	}
+	names := append([]string{pathValue(r, "name")}, q["with"]...)
+	d.servers, err = s.chosen(r.Context(), slices.Compact(names), "")
+	return d, err
+}
+
+// exploreGraph makes a graph of formulas, one line each.
+func (s *Server) exploreGraph(r *http.Request, exprs []string) (*graph.Graph, error) {
+	if len(exprs) == 0 {
+		return nil, monolith.Invalid("expr", "there is no formula", "such as rate(status.Questions)")
+	}
+	g := graph.Graph{ID: explore, Title: "Any formula", Section: "own", Panels: []graph.Panel{{}}}
+	for _, e := range exprs {
+		g.Panels[0].Series = append(g.Panels[0].Series, graph.Series{Name: e, Expr: graph.Alternatives{e}})
+	}
+	if len(exprs) == 1 {
+		g.Title = exprs[0]
+	}
+	servers, err := s.chosen(r.Context(), []string{pathValue(r, "name")}, "")
+	if err != nil {
+		return nil, err
+	}
+	formulas, err := s.parseAll(r.Context(), servers, exprs)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range formulas {
+		g.Panels[0].Unit = cmp.Or(g.Panels[0].Unit, f.Unit())
+	}
+	text, err := yaml.Marshal(&g)
+	if err != nil {
+		return nil, fmt.Errorf("web: explore: %w", err)
+	}
+	return s.parseGraph(r.Context(), string(text), servers)
+}
+
+// pageDrawing gives the data of a one-graph page in one of its forms.
+func (s *Server) pageDrawing(w http.ResponseWriter, r *http.Request) error {
+	srv, err := s.pathServer(r)
+	if err != nil {
+		return err
+	}
+	q := s.query(r, append([]string{"expr", "with", "width", "height", "theme", "tz"}, viewParameters...)...)
+	v := q.view()
+	picture := graph.Picture{Width: q.number("width", 1200, 120, 4000), Height: q.number("height", 320, 60, 2000), Dark: q.text("theme") == "dark"}
+	if q.err != nil {
+		return q.err
+	}
+	b := s.pageBase(r, "", "")
+	picture.Zone = b.location
+	d, err := s.pageDrawable(r, pathValue(r, "id"))
+	if err != nil {
+		return err
+	}
+	drawn, err := s.draw(r.Context(), &srv, v, d)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	kind, form := "", pathValue(r, "form")
+	switch form {
+	case "json":
+		return s.respond(w, r, http.StatusOK, "answer", struct {
+			Drawings []*graph.Drawing `json:"drawings"`
+		}{drawn})
+	case "svg":
+		kind, err = "image/svg+xml", drawn[0].SVG(&out, picture)
+	case "png":
+		kind, err = "image/png", drawn[0].PNG(&out, picture)
+	case "csv":
+		kind, err = "text/csv; charset=utf-8", drawn[0].CSV(&out)
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.graph.ID + ".csv"}))
+	default:
+		return notFound("form", form, "one of json, svg, png, csv")
+	}
+	if err != nil {
+		return fmt.Errorf("web: draw %s as %s: %w", d.graph.ID, form, err)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Write(out.Bytes()) // the client is gone when this fails
+	return nil
+}
+
+// sparkPicture draws the queries per second of the last hours for lists, for pages without script.
+func (s *Server) sparkPicture(w http.ResponseWriter, r *http.Request) error {
+	srv, err := s.pathServer(r)
+	if err != nil {
+		return err
+	}
+	formulas, err := s.parseAll(r.Context(), []monolith.Server{srv}, []string{sparkFormula})
+	if err != nil {
+		return err
+	}
+	end := s.now()
+	answer, err := s.series(r.Context(), []monolith.Server{srv}, formulas, end.Add(-sparkSpan), end, sparkStep)
+	if err != nil {
+		return err
+	}
+	before, err := s.series(r.Context(), []monolith.Server{srv}, formulas, end.Add(-sparkSpan-week), end.Add(-week), sparkStep)
+	if err != nil {
+		return err
+	}
+	var now, ago monolith.Floats
+	if len(answer.Series) > 0 {
+		now = answer.Series[0].V
+	}
+	if len(before.Series) > 0 {
+		ago = before.Series[0].V
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Cache-Control", "max-age=60")
+	w.Write(sparkline(now, ago)) // the client is gone when this fails
+	return nil
+}

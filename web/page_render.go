@@ -1,0 +1,166 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// views are the pages: one template set a file, each with the frame and the shared parts. They are
+// parsed once; a mistake in them is found by every test and panics, since the binary itself is broken
+// then.
+var views = sync.OnceValue(func() map[string]*template.Template {
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		panic(fmt.Sprintf("web: templates: %v", err))
+	}
+	common := []string{"templates/frame.html", "templates/parts.html"}
+	all := make(map[string]*template.Template, len(names))
+	for _, name := range names {
+		if !slices.Contains(common, name) {
+			all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(
+				template.New("").Funcs(viewFuncs).ParseFS(templateFiles, append(common, name)...))
+		}
+	}
+	return all
+})
+
+// pageBase is what the frame around every page needs; page structs embed it.
+type pageBase struct {
+	Title string
+	Nav   string // which entry of the bar is current: servers, graphs, settings
+	URL   *url.URL
+	Theme string // light, dark, or "" for what the system says
+	Zone  string // IANA name; "" for the browser's own, which the server writes as UTC
+	Now   time.Time
+	Flash string // one sentence about what was just done
+
+	// Scripted says that the bundle was built: graphs are then drawn in the browser.
+	Scripted      bool
+	CSS, JS, Icon string
+
+	location *time.Location
+	link     func(parts ...string) string
+}
+
+// pageBase gives the frame of a page.
+func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
+	b := pageBase{
+		Title: title, Nav: nav, URL: r.URL, Now: s.now(), location: time.UTC, link: s.link,
+		CSS: s.link("assets", s.assets.path("app.css")), Icon: s.link("assets", s.assets.path("icon.svg")),
+	}
+	if js := s.assets.path("app.js"); js != "" {
+		b.Scripted, b.JS = true, s.link("assets", js)
+	}
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+		b.Theme = c.Value
+	}
+	if c, err := r.Cookie("zone"); err == nil {
+		if name, err := url.QueryUnescape(c.Value); err == nil {
+			b.setZone(name)
+		}
+	}
+	if tz := r.URL.Query().Get("tz"); tz != "" {
+		b.setZone(tz)
+	}
+	b.Flash = flashes[r.URL.Query().Get("done")]
+	return b
+}
+
+// setZone chooses a zone by its IANA name; unknown ones and "browser" change nothing.
+func (b *pageBase) setZone(name string) {
+	if name == "browser" {
+		b.Zone, b.location = "", time.UTC
+		return
+	}
+	if loc, err := time.LoadLocation(name); err == nil && name != "" && name != "Local" {
+		b.Zone, b.location = name, loc
+	}
+}
+
+// flashes are the sentences shown after something was done; the address carries only their names.
+var flashes = map[string]string{
+	"added":    "The server was added. Every collector is running once now.",
+	"saved":    "Saved.",
+	"removed":  "The server and its history were removed.",
+	"paused":   "Polling is paused.",
+	"resumed":  "Polling goes on.",
+	"polled":   "Every collector of the server runs now.",
+	"noted":    "The note stands on the time axis.",
+	"unnoted":  "The note is gone.",
+	"deleted":  "Deleted.",
+	"arranged": "The order was changed.",
+}
+
+// At gives an address of ours, with each part escaped: {{.At "servers" .Name}}.
+func (b pageBase) At(parts ...string) string { return b.link(parts...) }
+
+// With gives the present address with query parameters set ("" removes one): {{.With "sort" "name"}}.
+func (b pageBase) With(pairs ...string) string {
+	q := b.URL.Query()
+	q.Del("done")
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			q.Del(pairs[i])
+		} else {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return b.URL.EscapedPath()
+	}
+	return b.URL.EscapedPath() + "?" + q.Encode()
+}
+
+// Param gives a query parameter of the present address.
+func (b pageBase) Param(name string) string { return b.URL.Query().Get(name) }
+
+// show renders a view into memory first, so that a page is never half an answer.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, view, block string, data any) error {
+	t := views()[view]
+	if t == nil {
+		return fmt.Errorf("web: there is no view %q", view)
+	}
+	var out bytes.Buffer
+	if err := t.ExecuteTemplate(&out, block, data); err != nil {
+		return fmt.Errorf("web: render %s: %w", view, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Cookie")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(out.Bytes()) // the reader is gone when this fails
+	}
+	return nil
+}
+
+// render answers with a whole page.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, view string, data any) error {
+	return s.show(w, r, http.StatusOK, view, "frame", data)
+}
+
+// back answers a form: the browser goes to an address of ours, which says what was done.
+func (s *Server) back(w http.ResponseWriter, r *http.Request, to, done string) {
+	if done != "" {
+		sep := "?"
+		if strings.Contains(to, "?") {
+			sep = "&"
+		}
+		to += sep + "done=" + done
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// pages are the addresses that people see. Writes come from forms and answer with a redirection.
+func (s *Server) pages(r chi.Router) {
+	get := func(pattern string, h handler) { r.Get(pattern, s.handle(h)) }
+	post := func(pattern string, h handler) { r.Post(pattern, s.handle(h)) }
+
+	r.Get("/assets/{file}", s.assets.ServeHTTP)
+	post("/preferences", s.savePreferences)
+
+	get("/", s.firstPage)
+	get("/rows", s.serverRowsPart)
+	get("/servers/new", s.newServerPage)
+	post("/servers/new", s.saveServerForm)
+	get("/servers/{name}", s.overviewPage)
+	get("/servers/{name}/edit", s.editServerPage)
+	post("/servers/{name}/edit", s.saveServerForm)
+	post("/servers/{name}/do/{action}", s.serverAction)
+	get("/servers/{name}/spark.svg", s.sparkPicture)
+	get("/servers/{name}/graphs", s.graphsPage)
+	get("/servers/{name}/graphs/{id}", s.graphPage)
+	get("/servers/{name}/graphs/{id}/drawing.{form}", s.pageDrawing)
+	get("/servers/{name}/changes", s.changesPage)
+	post("/servers/{name}/changes", s.saveNote)
+	get("/servers/{name}/replication", s.replicationPage)
+	get("/servers/{name}/processes", s.processesPage)
+	get("/servers/{name}/status", s.statusPage)
+	get("/servers/{name}/variables", s.variablesPage)
+	get("/servers/{name}/variables/{variable}", s.variablePage)
+	get("/servers/{name}/schemas", s.schemasPage)
+	get("/servers/{name}/accounts", s.accountsPage)
+	get("/servers/{name}/monitoring", s.monitoringPage)
+	get("/graphs", s.savedGraphsPage)
+	get("/graphs/new", s.editGraphPage)
+	post("/graphs/new", s.saveGraphForm)
+	post("/graphs/preview", s.previewGraph)
+	get("/graphs/{id}", s.savedGraphPage)
+	get("/graphs/{id}/edit", s.editGraphPage)
+	post("/graphs/{id}/edit", s.saveGraphForm)
+	post("/graphs/{id}/delete", s.deleteGraphForm)
+	get("/settings", s.settingsPage)
+	post("/settings/retention", s.saveRetention)
+	post("/settings/groups", s.saveGroupForm)
+}
+
+// savePreferences keeps the look and the time zone in cookies and goes back to where the form stood.
+func (s *Server) savePreferences(w http.ResponseWriter, r *http.Request) error {
+	for _, name := range []string{"theme", "zone"} {
+		if !r.PostForm.Has(name) && r.PostFormValue(name) == "" {
+			continue
+		}
+		v := r.PostFormValue(name)
+		if name == "zone" && v != "" && v != "browser" {
+			if _, err := time.LoadLocation(v); err != nil {
+				return refuse(http.StatusUnprocessableEntity, kindInvalid, "there is no time zone "+v, "an IANA name such as Europe/Berlin")
+			}
+		}
+		path := s.base + "/"
+		http.SetCookie(w, &http.Cookie{Name: name, Value: url.QueryEscape(v), Path: path, MaxAge: 400 * 24 * 3600, SameSite: http.SameSiteLaxMode})
+	}
+	to := s.link()
+	if ref, err := url.Parse(r.Referer()); err == nil && ref.Host == r.Host {
+		to = ref.EscapedPath()
+		if ref.RawQuery != "" {
+			to += "?" + ref.RawQuery
+		}
+	}
+	s.back(w, r, to, "")
+	return nil
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"monolith"
+)
+
+// settings shows how long history is kept, what it takes, and the tree of groups.
+type settings struct {
+	pageBase
+	Retention monolith.Retention
+	RawBytes  string // as people write it
+	Usage     monolith.Usage
+	Estimate  *monolith.Estimate
+	Checked   bool // the estimate is for values that are not saved yet
+	Groups    []monolith.Group
+	Error     *problem
+	Zones     []string
+}
+
+// ErrorAt gives what is wrong with a field, or "".
+func (d *settings) ErrorAt(field string) string {
+	if d.Error == nil || d.Error.Field != field {
+		return ""
+	}
+	return strings.TrimSpace(firstUpper(d.Error.Detail) + ". " + firstUpper(d.Error.Cure))
+}
+
+func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request) error {
+	kept, err := s.store.Retention(r.Context())
+	if err != nil {
+		return err
+	}
+	return s.showSettings(w, r, http.StatusOK, settings{Retention: kept})
+}
+
+func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, status int, d settings) error {
+	d.pageBase = s.pageBase(r, "Settings", "settings")
+	var err error
+	if d.Usage, err = s.store.Usage(r.Context()); err != nil {
+		return err
+	}
+	if d.Groups, err = s.store.Groups(r.Context()); err != nil {
+		return err
+	}
+	if d.RawBytes == "" {
+		d.RawBytes = writeBytes(d.Retention.RawBytes)
+	}
+	if d.Estimate == nil && d.Retention.Validate() == nil {
+		e, err := s.store.Estimate(r.Context(), d.Retention)
+		if err != nil {
+			return err
+		}
+		d.Estimate = &e
+	}
+	return s.show(w, r, status, "settings", "frame", &d)
+}
+
+// saveRetention shows what a change will take, and keeps it when the button said so.
+func (s *Server) saveRetention(w http.ResponseWriter, r *http.Request) error {
+	d := settings{Checked: true, RawBytes: r.PostFormValue("raw_bytes")}
+	err := readRetention(r, &d.Retention)
+	if err == nil {
+		err = d.Retention.Validate()
+	}
+	if err != nil {
+		p := s.problemOf(r, err)
+		if p.Status >= http.StatusInternalServerError {
+			return p
+		}
+		d.Error = p
+		return s.showSettings(w, r, http.StatusUnprocessableEntity, d)
+	}
+	if r.PostFormValue("action") != "save" {
+		return s.showSettings(w, r, http.StatusOK, d)
+	}
+	if err := s.store.SetRetention(r.Context(), d.Retention); err != nil {
+		return err
+	}
+	s.back(w, r, s.link("settings"), "saved")
+	return nil
+}
+
+func readRetention(r *http.Request, to *monolith.Retention) error {
+	for name, field := range map[string]*int{"raw_days": &to.RawDays, "ten_minute_days": &to.TenMinuteDays, "hour_days": &to.HourDays} {
+		n, err := strconv.Atoi(strings.TrimSpace(r.PostFormValue(name)))
+		if err != nil {
+			return monolith.Invalid(name, "this is not a whole number of days")
+		}
+		*field = n
+	}
+	var err error
+	to.RawBytes, err = readBytes("raw_bytes", strings.TrimSpace(r.PostFormValue("raw_bytes")))
+	return err
+}
+
+// saveGroupForm makes, renames, orders or removes a group.
+func (s *Server) saveGroupForm(w http.ResponseWriter, r *http.Request) error {
+	path, err := strings.Trim(r.PostFormValue("path"), "/ "), error(nil)
+	switch action := r.PostFormValue("action"); action {
+	case "add":
+		err = s.saveGroup(r.Context(), &monolith.Group{Path: path, Environment: r.PostFormValue("environment")})
+	case "rename":
+		err = s.renameGroup(r.Context(), path, strings.Trim(r.PostFormValue("to"), "/ "))
+	case "remove":
+		if err = s.store.DeleteGroup(r.Context(), path); err == nil {
+			s.changed(r.Context())
+		}
+	case "up", "down":
+		err = s.shiftGroup(r, path, action == "up")
+	default:
+		return notFound("action", action, "add, rename, remove, up or down")
+	}
+	switch {
+	case errors.Is(err, monolith.ErrConflict):
+		return refuse(http.StatusConflict, kindConflict, "the group still holds servers or groups, or the new path is taken", "move or remove them first")
+	case err != nil:
+		return err
+	}
+	s.back(w, r, s.link("settings")+"#groups", "")
+	return nil
+}
+
+// shiftGroup moves a group by one place among its siblings.
+func (s *Server) shiftGroup(r *http.Request, path string, up bool) error {
+	groups, err := s.store.Groups(r.Context())
+	if err != nil {
+		return err
+	}
+	parent := func(p string) string {
+		i := strings.LastIndexByte(p, '/')
+		return p[:max(i, 0)]
+	}
+	var siblings []string
+	at := -1
+	for _, g := range groups {
+		if parent(g.Path) == parent(path) && strings.Count(g.Path, "/") == strings.Count(path, "/") {
+			if g.Path == path {
+				at = len(siblings)
+			}
+			siblings = append(siblings, g.Path)
+		}
+	}
+	to := at + 1
+	if up {
+		to = at - 1
+	}
+	if at < 0 || to < 0 || to >= len(siblings) {
+		return nil
+	}
+	siblings[at], siblings[to] = siblings[to], siblings[at]
+	if err := s.store.OrderGroups(r.Context(), siblings); err != nil {
+		return err
+	}
+	s.changed(r.Context())
+	return nil
+}
+
+// Depth is how far a group stands below the top, for the indentation.
+func (d *settings) Depth(g monolith.Group) int { return min(strings.Count(g.Path, "/"), 6) }
