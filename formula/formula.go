@@ -33,9 +33,6 @@ func ParseWith(text string, known func(name string) bool) (*Formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := u.compile(); err != nil {
-		return nil, wrong(0, "", "the formula can't be compiled: %v", err)
-	}
 	return &Formula{text: strings.TrimSpace(text), unit: u}, nil
 }
 

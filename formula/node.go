@@ -49,10 +49,11 @@ const (
 // unit is an expression that is evaluated for one instance at a time: a formula, or what stands
 // inside sum(…) and its like, whose result is then an input of the formula around it.
 type unit struct {
-	root    *node
-	slots   []*slot // what must have a value before the expression runs
-	elses   []*node // its ?? nodes
-	program *vm.Program
+	root  *node
+	slots []*slot // what must have a value before the expression runs
+	elses []*node // its ?? nodes
+	// program compiles the scalar program at the first call; series of numbers never need it.
+	program func() (*vm.Program, error)
 	// columns reports that every step can be worked out over whole columns of numbers. Texts need the program.
 	columns bool
 	// lazy reports that not every operand counts for the result (?:, and, or): an input without a value then does

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -61,13 +62,11 @@ func parse(text string, known func(string) bool) (*unit, error) {
 
 // parserConfig makes expr's parser see our functions instead of its builtins.
 func parserConfig() *conf.Config {
-	c := conf.CreateNew()
-	c.MaxNodes = maxNodes
-	c.DisableIfOperator = true
+	c := &conf.Config{MaxNodes: maxNodes, DisableIfOperator: true,
+		Disabled: make(map[string]bool, len(builtin.Index)), Functions: make(conf.FunctionsTable, 32)}
 	for name := range builtin.Index {
 		c.Disabled[name] = true
 	}
-	c.Builtins = nil
 	for _, f := range functionTable() {
 		c.Functions[f.name] = &builtin.Function{Name: f.name}
 	}
@@ -100,6 +99,7 @@ func (b *builder) build(root ast.Node) (*unit, error) {
 		return nil, err
 	}
 	b.unit.root = n
+	b.unit.program = sync.OnceValues(b.unit.compile)
 	b.unit.walk(n, func(n *node) bool {
 		switch n.op {
 		case opText, opIn, opMatches, "contains", "startsWith", "endsWith":
@@ -285,7 +285,7 @@ func (b *builder) conditional(n *ast.ConditionalNode) (*node, error) {
 	if err := boolean(args[0]); err != nil {
 		return nil, err
 	}
-	k, err := common(args[1], args[2], args[0].pos)
+	k, err := common(args[1], args[2], args[2].pos)
 	if err != nil {
 		return nil, err
 	}

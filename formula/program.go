@@ -29,17 +29,10 @@ func (n notNumber) Error() string {
 	return fmt.Sprintf("the text %q stands where a number is needed", string(n))
 }
 
-// compile makes the scalar program of a unit and of the units inside it. Left to itself expr takes a missing
-// number for 0, x/0 for a big number and a text for a comparable thing. So the program calls our own function for
-// every operation, and reads its inputs from slots that are filled before it runs, all of them or it isn't run.
-func (u *unit) compile() error {
-	for _, s := range u.slots {
-		if s.group != nil {
-			if err := s.group.unit.compile(); err != nil {
-				return err
-			}
-		}
-	}
+// compile makes the scalar program of a unit. Left to itself expr takes a missing number for 0, x/0 for a big
+// number and a text for a comparable thing. So the program calls our own function for every operation, and reads
+// its inputs from slots that are filled before it runs, all of them or it isn't run.
+func (u *unit) compile() (*vm.Program, error) {
 	config := conf.New(map[string]any{"slot": []any{}, "absent": []bool{}})
 	config.Optimize = false
 	config.MaxNodes = 3 * maxNodes // a ?? or a call takes more nodes here than where it was written
@@ -48,14 +41,13 @@ func (u *unit) compile() error {
 	}
 	tree := &parser.Tree{Node: u.tree(u.root), Source: file.NewSource("")}
 	if _, err := checker.Check(tree, config); err != nil {
-		return fmt.Errorf("formula: check: %w", err)
+		return nil, fmt.Errorf("formula: check: %w", err)
 	}
 	program, err := compiler.Compile(tree, config)
 	if err != nil {
-		return fmt.Errorf("formula: compile: %w", err)
+		return nil, fmt.Errorf("formula: compile: %w", err)
 	}
-	u.program = program
-	return nil
+	return program, nil
 }
 
 // tree writes the node in expr's terms.
@@ -204,7 +196,11 @@ func (r *runner) run(u *unit, slots []any, absent []bool) (any, error) {
 		r.env = make(map[string]any, 2)
 	}
 	r.env["slot"], r.env["absent"] = slots, absent
-	out, err := r.vm.Run(u.program, r.env)
+	program, err := u.program()
+	if err != nil {
+		return nil, noValue(err.Error())
+	}
+	out, err := r.vm.Run(program, r.env)
 	if err != nil {
 		var text notNumber
 		if !errors.As(err, &text) {
