@@ -64,7 +64,7 @@ test: deps build vet fmt tsc ## Run every test, with the real servers and the re
 	@if [ -s "$$MONOLITH_SKIPPED" ]; then echo; echo 'SKIPPED, since real parts are missing:'; sort -u "$$MONOLITH_SKIPPED"; fi
 
 vet:
-	$(GO) vet ./...
+	$(GO) vet $(RACE) ./... # with the tests' flags, so that nothing is compiled twice
 
 fmt:
 	@wrong="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
