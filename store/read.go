@@ -222,8 +222,22 @@ func (p *reading) blocks(ctx context.Context, tx *sqlx.Tx, since int64) (blocks 
 			return blocks, tier, nil
 		}
 		if begin != nil {
-			// The coarser tier serves whole buckets; this one begins where the last of them ends.
 			step := tierSteps[level+1].Milliseconds()
+			older := false
+			if err := each(ctx, tx, func(rows *sqlx.Rows) error {
+				var first int64
+				if err := rows.Scan(&first); err != nil {
+					return err
+				}
+				older = first < (*begin-1)/step*step
+				return nil
+			}, "SELECT first_ms FROM history_block WHERE server_id = ? AND tier = ? ORDER BY start_ms, part LIMIT 1", int64(p.tail.id), level+1); err != nil {
+				return nil, tier, err
+			}
+			if !older {
+				return blocks, tier, nil // history begins here
+			}
+			// The coarser tier serves whole buckets; this one begins where the last of them ends.
 			seam := (*begin + step - 1) / step * step
 			for i := range blocks {
 				if blocks[i].tier == level {

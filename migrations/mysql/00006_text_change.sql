@@ -2,7 +2,7 @@
 
 -- +goose Up
 CREATE TABLE text_change (
-    id BIGINT NOT NULL,
+    id BIGINT NOT NULL AUTO_INCREMENT,
     server_id BIGINT NOT NULL,
     metric_id BIGINT NOT NULL,
     seq BIGINT NOT NULL,

@@ -2,7 +2,7 @@
 
 -- +goose Up
 CREATE TABLE time_mark (
-    id BIGINT NOT NULL,
+    id BIGINT NOT NULL AUTO_INCREMENT,
     server_id BIGINT NOT NULL,
     group_path VARCHAR(255) NOT NULL,
     at_ms BIGINT NOT NULL,

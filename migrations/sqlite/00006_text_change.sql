@@ -2,7 +2,7 @@
 
 -- +goose Up
 CREATE TABLE text_change (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     server_id INTEGER NOT NULL,
     metric_id INTEGER NOT NULL,
     seq INTEGER NOT NULL,

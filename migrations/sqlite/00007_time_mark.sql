@@ -2,7 +2,7 @@
 
 -- +goose Up
 CREATE TABLE time_mark (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     server_id INTEGER NOT NULL,
     group_path TEXT NOT NULL,
     at_ms INTEGER NOT NULL,
