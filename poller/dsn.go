@@ -25,6 +25,9 @@ const dsnForm = "user:password@tcp(host:3306)/ or user:password@unix(/path/to/so
 // parameter is refused, since the poller sets its own. Errors are [monolith.InvalidError]s and never
 // hold the password.
 func ParseDSN(dsn string) (monolith.Endpoint, error) {
+	if dsn == "" {
+		return monolith.Endpoint{}, monolith.Invalid("dsn", "there is none", dsnForm)
+	}
 	head, query := dsn, ""
 	if slash := strings.LastIndexByte(dsn, '/'); slash >= 0 {
 		if mark := strings.IndexByte(dsn[slash:], '?'); mark >= 0 {
@@ -59,12 +62,12 @@ func ParseDSN(dsn string) (monolith.Endpoint, error) {
 
 // splitAddress divides "host:port", "[::1]:3307", "[::1]" and a bare "::1" or "host".
 func splitAddress(addr string) (host string, port int, err error) {
-	h, p, splitErr := net.SplitHostPort(addr)
-	if splitErr != nil {
-		return strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]"), 0, nil
+	// The driver adds a port to what has none, with a second pair of brackets around what has one.
+	addr = strings.NewReplacer("[[", "[", "]]", "]").Replace(addr)
+	host, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, monolith.Invalid("dsn", "the address is not a host and a port", dsnForm)
 	}
-	// The driver adds a port to what has none, and brackets a second time to what has them already.
-	h = strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
 	port, err = strconv.Atoi(p)
 	if err != nil || port < 1 || port > 65535 {
 		return "", 0, monolith.Invalid("dsn", "the port is not a number from 1 to 65535", dsnForm)
@@ -72,7 +75,7 @@ func splitAddress(addr string) (host string, port int, err error) {
 	if port == 3306 {
 		port = 0
 	}
-	return h, port, nil
+	return host, port, nil
 }
 
 // tlsWord turns the driver's words into those of MySQL's clients.

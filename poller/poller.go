@@ -43,6 +43,7 @@ type Poller struct {
 	log        *slog.Logger
 	slots      chan struct{}
 	planner    *planner
+	run        func(*target, context.Context, job, *monolith.Server) *monolith.Snapshot // one poll
 	names      coreNames
 
 	mu      sync.Mutex
@@ -85,7 +86,7 @@ func New(cfg Config) (*Poller, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Poller{
-		cfg: cfg, log: cfg.Log,
+		cfg: cfg, log: cfg.Log, run: (*target).runPoll,
 		collectors: slices.Clone(cfg.Collectors),
 		slots:      make(chan struct{}, cfg.MaxParallel),
 		targets:    map[monolith.ServerID]*target{},

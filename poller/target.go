@@ -195,7 +195,7 @@ func (t *target) once(ctx context.Context, w job, server *monolith.Server) {
 	}
 	t.p.inFlight.Add(1)
 	var snap *monolith.Snapshot
-	panicked := t.p.guard("poll of server "+server.Name, func() { snap = t.runPoll(ctx, w, server) })
+	panicked := t.p.guard("poll of server "+server.Name, func() { snap = t.p.run(t, ctx, w, server) })
 	t.p.inFlight.Add(-1)
 	<-t.p.slots
 	if panicked || snap == nil || ctx.Err() != nil && !snap.Polled {
