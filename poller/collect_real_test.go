@@ -28,7 +28,7 @@ func watch(t *testing.T, s *mysqltest.Server, user, password string) *watched {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	nothing := func(int64) {}
-	session, err := openSession(ctx, e, openOptions{limit: 10 * time.Second, interval: 10 * time.Second, load: newLoad(), counts: &counters{nothing, nothing}})
+	session, err := openSession(ctx, e, openOptions{limit: 10 * time.Second, interval: 10 * time.Second, load: newLoad(), counts: &counters{statement: nothing, received: nothing}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			}
 			for _, s := range again.Sections {
 				for i := range s.NumNames.Len() {
-					if name := s.NumNames.At(i).Name; s.NumNames.Kind(i) == monolith.Untyped {
+					if name := s.NumNames.At(i).Name; s.NumNames.Kind(i) == monolith.Untyped && !strings.Contains(name, "_lsn") {
 						t.Errorf("the table of kinds does not know %s = %v", name, s.Nums[i])
 					}
 				}

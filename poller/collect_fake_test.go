@@ -1,0 +1,239 @@
+package poller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"monolith"
+)
+
+func processList(rows ...string) answer {
+	a := answer{columns: []string{"Id", "User", "Host", "db", "Command", "Time", "State", "Info"}}
+	for _, r := range rows {
+		row := strings.Split(r, "|")
+		for i, v := range row {
+			if v == "NULL" {
+				row[i] = null
+			}
+		}
+		a.rows = append(a.rows, row)
+	}
+	return a
+}
+
+func TestProcessesAreGroupedAndMasked(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{"SHOW FULL PROCESSLIST": processList(
+		"1|event_scheduler|localhost|NULL|Daemon|99999|Waiting on empty queue|NULL",
+		"5|system user||NULL|Connect|4294967295|Waiting for master to send event|NULL",
+		"7|app|10.0.0.9:4711|shop|Query|70|Waiting for table metadata lock|ALTER TABLE t ADD x INT",
+		"8|app|10.0.0.9:4712|shop|Query|3|Sending data|SELECT * FROM t WHERE card = '4111'",
+		"9|app|[::1]:4713|shop|Query|4|Writing to net|SELECT 2",
+		"10|app|10.0.0.8:1|shop|Query|1|waiting for handler commit|COMMIT",
+		"11|app|10.0.0.8:2|shop|Sleep|900||NULL",
+		"12|repl|10.0.0.7:3|NULL|Binlog Dump GTID|5000|Source has sent all binlog|NULL",
+		"42|monolith|localhost|NULL|Query|0|init|SHOW FULL PROCESSLIST",
+		"13|app|10.0.0.8:2|shop|Query|2|executing|INSERT INTO b VALUES ('\xff\xfe\x00\x80', 5)",
+	)}}
+	snap, err := collect(t, processesCollector(), server("8.4.0", ""), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, snap, map[string]string{
+		"server.processes_total": "9", "server.processes_waiting_lock": "1", "server.processes_executing": "2", "server.processes_sending": "1",
+		"server.processes_waiting_io": "1", "server.processes_sleeping": "1", "server.processes_other": "3", "server.processes_longest_seconds": "70",
+		"server.processes_metadata_lock": "1", "server.processes_dump": "1",
+	})
+	p := snap.Processes
+	if p.OnlyOwn || p.Total != 10 || len(p.Rows) != 10 || p.Rows[0].ID != 7 {
+		t.Errorf("list %+v", p)
+	}
+	for _, r := range p.Rows {
+		if strings.Contains(r.Info, "4111") || strings.ContainsAny(r.Info, "\x00\xff") || r.Own != (r.ID == 42) || r.Seconds > 1<<31 {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if diff := cmp.Diff(monolith.Count{Name: "10.0.0.8", Count: 3}, p.ByHost[0]); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Contains(p.ByUser, monolith.Count{Name: "app", Count: 6}) {
+		t.Errorf("by user %v", p.ByUser)
+	}
+}
+
+func TestProcessesWithoutThePrivilegeAreNotCounted(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{
+		"SHOW FULL PROCESSLIST": processList("42|monolith|localhost|NULL|Query|0|init|SHOW FULL PROCESSLIST"),
+		"SHOW GLOBAL STATUS":    {columns: []string{"Variable_name", "Value"}, rows: [][]string{{"Threads_connected", "57"}}},
+	}}
+	snap, err := collect(t, processesCollector(), server("5.7.44", ""), f)
+	if err != nil || !snap.Processes.OnlyOwn || problemKinds(snap) != "[partial]" || find(snap, "server.processes_total", "") != "absent" {
+		t.Errorf("%+v, %v, %v", snap.Processes, snap.Problems, err)
+	}
+	if cure := snap.Problems[0].Cure; cure != "GRANT PROCESS ON *.* TO 'monolith'@'%';" {
+		t.Errorf("cure %q", cure)
+	}
+	// A server on which nobody else is connected is complete.
+	f.answers["SHOW GLOBAL STATUS"] = answer{columns: []string{"Variable_name", "Value"}, rows: [][]string{{"Threads_connected", "1"}}}
+	snap, err = collect(t, processesCollector(), server("5.7.44", ""), f)
+	if err != nil || snap.Processes.OnlyOwn || find(snap, "server.processes_total", "") != "0" {
+		t.Errorf("%+v, %v", snap.Processes, err)
+	}
+}
+
+func TestProcessRowsAreCapped(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i := range 1000 {
+		rows = append(rows, fmt.Sprintf("%d|u%d|h:%d|d|Sleep|%d||NULL", 100+i, i, i, i))
+	}
+	rows = append(rows, "5|late|h:1|d|Query|1|executing|SELECT 1")
+	snap, err := collect(t, processesCollector(), server("5.7.44", ""), &fakeSession{answers: map[string]answer{"SHOW FULL": processList(rows...)}})
+	if err != nil || len(snap.Processes.Rows) != maxProcessRows || snap.Processes.Rows[0].ID != 5 || len(snap.Processes.ByUser) != maxCounts {
+		t.Errorf("%d rows, first %+v, %d users, %v", len(snap.Processes.Rows), snap.Processes.Rows[0], len(snap.Processes.ByUser), err)
+	}
+}
+
+func TestHostOf(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"10.0.0.1:99": "10.0.0.1", "localhost": "localhost", "[::1]:99": "[::1]", "": "", "db.example": "db.example",
+		"fe80::1:3306": "fe80::1"} {
+		if got := hostOf(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestBinlogs(t *testing.T) {
+	t.Parallel()
+	c := binlogsCollector()
+	f := &fakeSession{answers: map[string]answer{"SHOW BINARY LOGS": {columns: []string{"Log_name", "File_size", "Encrypted"},
+		rows: [][]string{{"b.000001", "100", "No"}, {"b.000002", "23", "No"}}}}}
+	snap, err := collect(t, c, server("8.4.0", ""), f)
+	if err != nil || len(snap.BinaryLogs) != 2 {
+		t.Fatal(snap.BinaryLogs, err)
+	}
+	wants(t, snap, map[string]string{"server.binary_logs": "2", "server.binary_log_bytes": "123"})
+
+	if ok, why := c.Applies(&Gather{Variables: map[string]string{"log_bin": "OFF"}}); ok || !strings.Contains(why, "log_bin=OFF") {
+		t.Errorf("without a binary log: %v %q", ok, why)
+	}
+	off := &fakeSession{answers: map[string]answer{"SHOW BINARY LOGS": refuse(1381, "You are not using binary logging")}}
+	if snap, err = collect(t, c, server("5.6.51", ""), off); err != nil || problemKinds(snap) != "[unsupported]" {
+		t.Errorf("%v, %v", snap.Problems, err)
+	}
+}
+
+func TestVariablesHideSecrets(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{"SHOW GLOBAL VARIABLES": {columns: []string{"Variable_name", "Value"}, rows: [][]string{
+		{"version", "8.4.0"}, {"wsrep_sst_auth", "sst:hunter2"}, {"init_connect", "SET PASSWORD = 'hunter2'"}, {"init_replica", ""},
+		{"authentication_ldap_simple_bind_root_pwd", "hunter2"}, {"authentication_ldap_simple_bind_root_dn", "cn=admin"},
+		{"wsrep_provider_options", "base_dir = /d; socket.ssl_password = hunter2; gcache.size = 128M"},
+		{"validate_password.length", "8"}, {"validate_password_policy", "MEDIUM"}, {"default_password_lifetime", "0"}, {"password_history", "5"},
+		{"old_passwords", "0"}, {"ssl_key", "server-key.pem"}, {"caching_sha2_password_private_key_path", "private.pem"},
+		{"tls_key_passphrase", "hunter2"}, {"my_plugin_secret_key", "hunter2"}, {"vault_auth_token", "hunter2"},
+		{"gtid_executed", "uuid:1-99"}, {"timestamp", "1"}, {"mysql_native_password_proxy_users", "OFF"}, {"report_password", "hunter2"},
+	}}}}
+	g := gatherFor(variablesCollector(), new(memory))
+	g.Session = f
+	if err := collectVariables(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"version": "8.4.0", "wsrep_sst_auth": secretSet, "init_connect": secretSet, "init_replica": secretNotSet,
+		"authentication_ldap_simple_bind_root_pwd": secretSet, "authentication_ldap_simple_bind_root_dn": "cn=admin",
+		"wsrep_provider_options":   "base_dir = /d; socket.ssl_password = (set); gcache.size = 128M",
+		"validate_password.length": "8", "validate_password_policy": "MEDIUM", "default_password_lifetime": "0", "password_history": "5",
+		"old_passwords": "0", "ssl_key": "server-key.pem", "caching_sha2_password_private_key_path": "private.pem",
+		"tls_key_passphrase": secretSet, "my_plugin_secret_key": secretSet, "vault_auth_token": secretSet,
+		"mysql_native_password_proxy_users": "OFF", "report_password": secretSet,
+	}
+	if diff := cmp.Diff(want, g.Variables); diff != "" {
+		t.Error(diff)
+	}
+	if fmt.Sprint(g.snapshot) != strings.ReplaceAll(fmt.Sprint(g.snapshot), "hunter2", "") {
+		t.Error("a secret is in the snapshot")
+	}
+	// What is gone from the server is gone from the map.
+	f.answers["SHOW GLOBAL VARIABLES"] = answer{columns: []string{"Variable_name", "Value"}, rows: [][]string{{"version", "8.4.1"}}}
+	if err := collectVariables(t.Context(), g); err != nil || len(g.Variables) != 1 || g.Variables["version"] != "8.4.1" {
+		t.Errorf("%v, %v", g.Variables, err)
+	}
+}
+
+func TestSizesAreCountedFirstAndCapped(t *testing.T) {
+	t.Parallel()
+	count := answer{columns: []string{"TABLE_SCHEMA", "N"}, rows: [][]string{{"huge", "300000"}, {"it's\\odd", "1"}}}
+	tables := answer{columns: []string{"TABLE_NAME", "ENGINE", "TABLE_ROWS", "DATA_LENGTH", "INDEX_LENGTH", "DATA_FREE"},
+		rows: [][]string{{"a", "InnoDB", "10", "1000", "200", "5"}, {"broken", null, null, null, null, null}}}
+	f := &fakeSession{answers: map[string]answer{
+		"SET SESSION information_schema_stats_expiry = 0":      {},
+		"SELECT /*+ MAX_EXECUTION_TIME(60000) */ TABLE_SCHEMA": count,
+		"SELECT /*+ MAX_EXECUTION_TIME(60000) */ TABLE_NAME":   tables,
+	}}
+	snap, err := collect(t, sizesCollector(), server("8.4.0", ""), f)
+	if err != nil || !snap.Schemas.Sampled || snap.Schemas.Tables != 300001 || problemKinds(snap) != "[partial]" {
+		t.Fatalf("%+v, %v, %v", snap.Schemas, snap.Problems, err)
+	}
+	wants(t, snap, map[string]string{"schema.data_bytes[huge]": "1000", "schema.tables[it's\\odd]": "2", "schema.total_index_bytes": "400",
+		"schema.engine_data_bytes[InnoDB]": "2000", "schema.engine_tables[unknown]": "2"})
+	if !strings.HasPrefix(f.sent[0], "SET SESSION information_schema_stats_expiry") || !strings.HasSuffix(f.sent[3], "LIMIT 19999") ||
+		!strings.Contains(f.sent[2], `TABLE_SCHEMA = 'it''s\\odd'`) {
+		t.Errorf("sent %q", f.sent)
+	}
+
+	// Neither the variable nor the hint exists on MariaDB and old MySQL.
+	for version, begin := range map[string]string{"10.11.6-MariaDB": "SET STATEMENT max_statement_time=60 FOR SELECT", "5.6.51": "SELECT TABLE_", "5.5.68-MariaDB": "SELECT TABLE_"} {
+		f := &fakeSession{answers: map[string]answer{begin: {columns: []string{"TABLE_SCHEMA", "N"}}}}
+		if _, err := collect(t, sizesCollector(), server(version, ""), f); err != nil || len(f.sent) != 1 {
+			t.Errorf("%s: %v, sent %q", version, err, f.sent)
+		}
+	}
+	c := sizesCollector()
+	g := &Gather{Server: &monolith.Server{}, Variables: map[string]string{"innodb_stats_on_metadata": "ON"}}
+	if ok, why := c.Applies(g); ok || why == "" {
+		t.Error("a scan runs while it makes the server sample every table")
+	}
+	g.Server.ScanSizes = true
+	if ok, _ := c.Applies(g); !ok {
+		t.Error("an allowed scan does not run")
+	}
+}
+
+func TestOriginsOfMySQL8(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{"SELECT i.VARIABLE_NAME": {
+		columns: []string{"name", "origin", "path", "value", "set_at", "set_user", "set_host"},
+		rows: [][]string{
+			{"max_connections", "PERSISTED", "/d/mysqld-auto.cnf", "500", "1700000000", "root", "localhost"},
+			{"sort_buffer_size", "COMPILED", "", "262144", null, null, null},
+			{"port", "GLOBAL", "/etc/my.cnf", "3306", null, null, null},
+			{"init_connect", "COMPILED", "", "x", null, null, null},
+		}}}}
+	snap, err := collect(t, originsCollector(), server("8.4.0", ""), f)
+	if err != nil || len(snap.Variables) != 4 {
+		t.Fatal(snap.Variables, err)
+	}
+	by := map[string]monolith.VariableInfo{}
+	for _, v := range snap.Variables {
+		by[v.Name] = v
+	}
+	if v := by["max_connections"]; v.Changed == nil || !*v.Changed || v.Default != nil || v.Origin != monolith.OriginPersisted || v.SetBy != "root@localhost" || v.SetAt == nil {
+		t.Errorf("%+v", v)
+	}
+	if v := by["sort_buffer_size"]; v.Changed == nil || *v.Changed || v.Default == nil || *v.Default != "262144" || v.SetAt != nil {
+		t.Errorf("%+v", v)
+	}
+	if v := by["port"]; v.Origin != monolith.OriginFile || v.Path != "/etc/my.cnf" || !*v.Changed {
+		t.Errorf("%+v", v)
+	}
+	if v := by["init_connect"]; *v.Default != secretSet {
+		t.Errorf("%+v", v)
+	}
+}
