@@ -180,6 +180,8 @@ func checkLabel(field, s string, most int) error {
 	switch {
 	case s == "" || strings.TrimSpace(s) != s:
 		return Invalid(field, "a name is not empty and neither begins nor ends with a space")
+	case s == "." || s == "..":
+		return Invalid(field, "a name of dots alone can't stand in an address")
 	case !utf8.ValidString(s):
 		return Invalid(field, "the name is not valid UTF-8")
 	case utf8.RuneCountInString(s) > most:

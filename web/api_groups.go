@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"monolith"
 )
@@ -161,6 +162,15 @@ func (s *Server) orderGroups(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(in.Groups) == 0 {
 		return monolith.Invalid("groups", "there is nothing to order", "list sibling paths in the wanted order")
+	}
+	groups, err := s.store.Groups(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, path := range in.Groups {
+		if !slices.ContainsFunc(groups, func(g monolith.Group) bool { return g.Path == path }) {
+			return notFound("group", path, "/api/v1/groups lists them")
+		}
 	}
 	if err := s.store.OrderGroups(r.Context(), in.Groups); err != nil {
 		return err

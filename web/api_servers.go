@@ -373,7 +373,14 @@ func (s *Server) orderServers(w http.ResponseWriter, r *http.Request) error {
 	if len(in.Servers) == 0 {
 		return monolith.Invalid("servers", "there is nothing to order", "list the names in the wanted order")
 	}
-	if err := s.store.OrderServers(r.Context(), in.Group, in.Servers); err != nil {
+	if _, err := s.chosen(r.Context(), in.Servers, ""); err != nil {
+		return err
+	}
+	err := s.store.OrderServers(r.Context(), in.Group, in.Servers)
+	if errors.Is(err, monolith.ErrNotFound) {
+		return monolith.Invalid("servers", fmt.Sprintf("not all of these servers stand in the group %q", in.Group), "list the group's own servers")
+	}
+	if err != nil {
 		return err
 	}
 	s.changed(r.Context())

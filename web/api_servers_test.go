@@ -48,7 +48,7 @@ func TestServersByHostileName(t *testing.T) {
 	if x.calls != 3*len(hostile) {
 		t.Errorf("OnChange was called %d times, not %d", x.calls, 3*len(hostile))
 	}
-	for _, name := range []string{"", " lead", "a\x00b", "line\nbreak", strings.Repeat("x", 129)} {
+	for _, name := range []string{"", ".", "..", " lead", "a\x00b", "line\nbreak", strings.Repeat("x", 129)} {
 		body := string(mustJSON(map[string]any{"name": name, "endpoint": map[string]any{"host": "h"}}))
 		wantProblem(t, x.do(t, http.MethodPost, "/api/v1/servers", body), http.StatusBadRequest, kindInvalid, "name")
 	}

@@ -182,6 +182,8 @@ func TestGroups(t *testing.T) {
 	} {
 		wantProblem(t, x.do(t, c[0], c[1], c[2]), 400, kindInvalid, c[3])
 	}
+	wantProblem(t, x.do(t, "POST", "/api/v1/groups/order", `{"groups":["acme/prod","none"]}`), 404, kindNotFound, "")
+	wantProblem(t, x.do(t, "POST", "/api/v1/servers/order", `{"servers":["db3"]}`), 404, kindNotFound, "server")
 	wantProblem(t, x.do(t, "DELETE", "/api/v1/groups/acme%2Fprod", ""), 409, kindConflict, "")
 	wantProblem(t, x.do(t, "DELETE", "/api/v1/groups/nothing", ""), 404, kindNotFound, "")
 	if got := x.do(t, "POST", "/api/v1/groups/move", `{"from":"acme/prod","to":"acme/live"}`); got.Code != http.StatusNoContent || x.store.servers[0].Group != "acme/live" {

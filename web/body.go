@@ -58,12 +58,18 @@ func explainJSON(err error) error {
 		return nil
 	}
 	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return monolith.Invalid(bad.Field, fmt.Sprintf("a %s does not fit here", bad.Value), "give "+jsonWord(bad.Type))
+		return monolith.Invalid(bad.Field, misfit(bad), "give "+jsonWord(bad.Type))
 	}
 	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return &monolith.InvalidError{Column: int(bad.Offset), Reason: "the body is not JSON: " + bad.Error()}
 	}
 	return monolith.Invalid("", "the body is not JSON: "+err.Error())
+}
+
+// misfit names the kind of the value only: numbers come with their digits, which may be a password's.
+func misfit(bad *json.UnmarshalTypeError) string {
+	kind, _, _ := strings.Cut(bad.Value, " ")
+	return "a value of the kind " + kind + " does not fit here"
 }
 
 func jsonWord(t reflect.Type) string {
@@ -92,7 +98,7 @@ func checkMembers(path string, raw json.RawMessage, t reflect.Type) error {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &members); err != nil {
 			if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-				return monolith.Invalid(path, fmt.Sprintf("a %s does not fit here", bad.Value), "give an object")
+				return monolith.Invalid(path, misfit(bad), "give an object")
 			}
 			return explainJSON(err)
 		}

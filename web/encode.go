@@ -18,7 +18,7 @@ type appender interface {
 // encode gives v as JSON.
 func encode(v any) ([]byte, error) {
 	if a, ok := v.(appender); ok {
-		return a.appendJSON(nil)
+		return a.appendJSON(make([]byte, 0, 16<<10))
 	}
 	return json.Marshal(v)
 }

@@ -13,7 +13,10 @@ import (
 )
 
 const (
-	framePace     = time.Second      // the least distance between two frames of a stream
+	// framePace is the least distance between two frames of a stream. It is a little under a second: so the
+	// frames for a server that is polled each second fall in step with its polls instead of behind them.
+	framePace = 900 * time.Millisecond
+
 	heartbeat     = 15 * time.Second // keeps proxies from closing a quiet stream
 	writeDeadline = 10 * time.Second // a client that takes longer for one frame is cut off; it will come back
 	maxStreams    = 1000
@@ -158,6 +161,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", eventStream)
+		return nil
+	}
 	if err := s.live.join(); err != nil {
 		return err
 	}
@@ -248,6 +255,8 @@ func (s *Server) stillChosen(ctx context.Context, before []monolith.Server, name
 	return out, nil
 }
 
+const eventStream = "text/event-stream"
+
 // eventWriter writes server-sent events, each with a deadline of its own.
 type eventWriter struct {
 	w       http.ResponseWriter
@@ -261,7 +270,7 @@ func (e *eventWriter) begin() error {
 		return err
 	}
 	h := e.w.Header()
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold frames back
 	e.w.WriteHeader(http.StatusOK)

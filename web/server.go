@@ -158,23 +158,20 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // link makes the path of a page or an API resource: every part is escaped, so that a name with a slash
-// stays one part. It is the only place where paths are made.
+// stays one part. It is the only place where paths are made. A part of dots alone would be resolved away by
+// clients even so: names like that are refused where servers are made.
 func (s *Server) link(parts ...string) string {
 	var b strings.Builder
 	b.WriteString(s.base)
 	for _, p := range parts {
 		b.WriteByte('/')
-		b.WriteString(escapePart(p))
+		b.WriteString(url.PathEscape(p))
 	}
 	if len(parts) == 0 {
 		b.WriteByte('/')
 	}
 	return b.String()
 }
-
-// escapePart escapes one part of a path. A part of dots alone would be resolved away by clients, even
-// when escaped once; names like that are refused where servers are made.
-func escapePart(p string) string { return url.PathEscape(p) }
 
 // pathValue gives a part of the path as people wrote it, unescaped.
 func pathValue(r *http.Request, key string) string {
@@ -232,7 +229,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				}
 			}
 			took := time.Since(began)
-			s.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), ww.Status(), took)
+			if ww.Header().Get("Content-Type") != eventStream { // how long a page stood open is no figure of ours
+				s.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), ww.Status(), took)
+			}
 			s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path,
 				"status", ww.Status(), "bytes", ww.BytesWritten(), "took", took)
 		}()

@@ -81,11 +81,14 @@ func newStateView(st *monolith.State, now time.Time) *stateView {
 	return v
 }
 
-// gaugeOf gives a metric as it was last read; nil when it never was.
+// gaugeOf gives a metric as it was last read, also where it came as a text, as variables do; nil when it
+// never was, or is no number.
 func gaugeOf(st *monolith.State, name string) *float64 {
-	n, _, ok := st.Value(monolith.Metric{Name: name})
+	m := monolith.Metric{Name: name}
+	n, _, ok := st.Value(m)
 	if !ok {
-		return nil
+		text, _, _ := st.Text(m)
+		n, _ = monolith.ParseNum([]byte(text))
 	}
 	v := n.Gauge()
 	if math.IsNaN(v) {
