@@ -137,7 +137,8 @@ func (s *State) mergeProblems(snap *Snapshot) {
 	}
 }
 
-// Value gives the newest number of a metric and when it was read.
+// Value gives the newest number of a metric and when it was read. Variables are kept as texts, as the server
+// shows them: a text that is a number counts as one here.
 func (s *State) Value(m Metric) (n Num, at time.Time, ok bool) {
 	if s == nil {
 		return Num{}, time.Time{}, false
@@ -145,6 +146,11 @@ func (s *State) Value(m Metric) (n Num, at time.Time, ok bool) {
 	for _, l := range s.collectors {
 		if i := l.now.NumNames.Index(m); i >= 0 && !l.now.Nums[i].IsNone() {
 			return l.now.Nums[i], l.at, true
+		}
+		if i := l.now.TextNames.Index(m); i >= 0 {
+			if n, ok := ParseNum([]byte(l.now.Texts[i])); ok {
+				return n, l.at, true
+			}
 		}
 	}
 	return Num{}, time.Time{}, false
