@@ -136,13 +136,7 @@ func (m *moment) key(s *slot) (momentKey, time.Duration) {
 	case back == 0:
 		back = m.window
 	}
-	step := 10 * time.Second
-	for _, longer := range []time.Duration{time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour} {
-		if longer <= back/30 {
-			step = longer
-		}
-	}
-	return momentKey{step, s.ago}, back
+	return momentKey{coarse(back / 30), s.ago}, back
 }
 
 func readMoment(ctx context.Context, src Source, u *unit, server monolith.ServerID, at time.Time, window time.Duration) (*moment, error) {

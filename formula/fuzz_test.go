@@ -251,7 +251,7 @@ func (m *maker) truth(depth int) string {
 	case 0:
 		return "not " + m.truth(depth-1)
 	case 1:
-		return m.of(`variable.t == "ON"`, `variable.t in ["ON", "1", 2]`, `variable.t contains "F"`, "variable.v == variable.t")
+		return "(" + m.of(`variable.t == "ON"`, `variable.t in ["ON", "1", 2]`, `variable.t contains "F"`, "variable.v == variable.t") + ")"
 	}
 	return "(" + m.truth(depth-1) + m.of(" and ", " or ") + m.truth(depth-1) + ")"
 }

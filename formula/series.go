@@ -43,12 +43,13 @@ type Line struct {
 }
 
 // maxSteps bounds what one call may ask of history, windows included.
-const maxSteps = 2_000_000
+const maxSteps = 500_000
 
 // Series evaluates formulas over a range, with one read of the history for all of them. What windows need before
 // From is read with it and cut off again. Only week_ago and windows longer than the range have reads of
-// their own, so that one of them does not lengthen the read of everything else. The results are in
-// the order of the formulas and share one grid, which begins at the step that holds From.
+// their own, so that one of them does not lengthen the read of everything else; very long windows are
+// read in steps of at most 1/2000 of them, where these are longer than the range's. The results are in the
+// order of the formulas and share one grid, which begins at the step that holds From.
 //
 // A formula with instances gives one line for each instance that all its inputs have; inputs without
 // instances count for each.
@@ -159,28 +160,48 @@ func read(ctx context.Context, src Source, req Request, formulas []*Formula) (*r
 		})
 	}
 	// The plain range comes first: it gives the grid.
-	slices.SortStableFunc(order, func(a, b readKey) int {
-		return cmp.Or(cmp.Compare(a.ago, b.ago), cmp.Compare(a.back, b.back))
+	slices.SortFunc(order, func(a, b readKey) int {
+		return cmp.Or(cmp.Compare(a.back, b.back), cmp.Compare(a.ago, b.ago))
 	})
 	for i, key := range order {
-		got, err := fetch(ctx, src, req, wanted[key], key.ago)
+		part := req
+		if key.back > 0 {
+			part.Step = max(req.Step, coarse(key.back/2000))
+		}
+		got, err := fetch(ctx, src, part, wanted[key], key.ago)
 		if err != nil {
 			return nil, err
 		}
 		r.sources[key] = got
-		if i == 0 {
+		if i == 0 && key.back == 0 {
 			r.step, r.tier = got.rng.Step, got.rng.Tier
 			before := req.From.Add(-key.ago).Sub(got.rng.Start) / r.step
 			r.start, r.n = got.rng.Start.Add(before*r.step+key.ago), max(got.rng.N-int(before), 0)
 		}
-		got.grid = newGrid(got.rng, r.start.Add(-key.ago), r.step, r.n)
 	}
-	if len(order) == 0 { // constants need no history
+	if r.step == 0 { // constants and long windows only: nothing says how the range is divided
 		r.step = req.Step
 		r.start = time.Unix(0, req.From.UnixNano()-req.From.UnixNano()%int64(r.step)).UTC()
 		r.n = int((req.To.Sub(r.start) + r.step - 1) / r.step)
+		for _, s := range r.sources {
+			r.tier = s.rng.Tier
+		}
+	}
+	for key, s := range r.sources {
+		s.grid = newGrid(s.rng, r.start.Add(-key.ago), r.step, r.n)
 	}
 	return r, nil
+}
+
+// coarse gives the longest of a few round steps that is not longer than limit, but at least 10 s.
+func coarse(limit time.Duration) time.Duration {
+	step := 10 * time.Second
+	for _, longer := range []time.Duration{time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour} {
+		if longer <= limit {
+			step = longer
+		}
+	}
+	return step
 }
 
 func fetch(ctx context.Context, src Source, req Request, d *demand, ago time.Duration) (*source, error) {
