@@ -62,7 +62,9 @@ func (db *DB) commit(ctx context.Context, batch, carried []*work) error {
 			return err
 		}
 		if there > 0 {
-			batch = slices.DeleteFunc(batch, func(w *work) bool { return w.poll.id <= a.last })
+			for len(batch) > 0 && batch[0].poll.id <= a.last {
+				batch = batch[1:]
+			}
 			carried = carried[min(a.carried, len(carried)):]
 			db.names.committed(a.names)
 		}
@@ -70,7 +72,7 @@ func (db *DB) commit(ctx context.Context, batch, carried []*work) error {
 	}
 	taken := len(carried)
 	gone := func(w *work) bool { return w.tail.deleted.Load() }
-	batch, carried = slices.DeleteFunc(batch, gone), slices.DeleteFunc(carried, gone)
+	batch, carried = slices.DeleteFunc(slices.Clone(batch), gone), slices.DeleteFunc(slices.Clone(carried), gone)
 	first, metrics := db.names.fresh()
 	if err := db.write(ctx, batch, carried, first, metrics); err != nil {
 		if len(batch) > 0 {

@@ -79,6 +79,7 @@ func mysqlConfig(dsn string) (cfg *mysql.Config, place string, err error) {
 	cfg.ParseTime = false
 	cfg.MultiStatements = false
 	cfg.Loc = time.UTC
+	cfg.Logger = &mysql.NopLogger{} // every error is returned, too
 	set := func(d *time.Duration, limit time.Duration) {
 		if *d == 0 {
 			*d = limit

@@ -220,4 +220,3 @@ func count(t testing.TB, db *DB, query string, args ...any) (n int) {
 	}
 	return n
 }
-

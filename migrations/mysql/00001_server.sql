@@ -1,7 +1,7 @@
 -- A watched server. Attributes that people set are one JSON document; the password is sealed.
 
 -- +goose Up
-CREATE TABLE server (
+CREATE TABLE IF NOT EXISTS server (
     id BIGINT NOT NULL AUTO_INCREMENT,
     name VARCHAR(128) NOT NULL,
     group_path VARCHAR(255) NOT NULL,

@@ -1,7 +1,7 @@
 -- A node of the tree that servers stand in.
 
 -- +goose Up
-CREATE TABLE server_group (
+CREATE TABLE IF NOT EXISTS server_group (
     path VARCHAR(255) NOT NULL PRIMARY KEY,
     sort_order INT NOT NULL,
     attributes MEDIUMTEXT NOT NULL

@@ -1,7 +1,7 @@
 -- The dictionary of metrics, shared by all servers.
 
 -- +goose Up
-CREATE TABLE metric (
+CREATE TABLE IF NOT EXISTS metric (
     id BIGINT NOT NULL,
     name VARCHAR(255) NOT NULL,
     instance VARCHAR(255) NOT NULL,

@@ -1,7 +1,7 @@
 -- The newest polls, one row each, in the order in which they came; packed rows are deleted from the low end of the key.
 
 -- +goose Up
-CREATE TABLE head (
+CREATE TABLE IF NOT EXISTS head (
     id BIGINT NOT NULL,
     server_id BIGINT NOT NULL,
     seq BIGINT NOT NULL,

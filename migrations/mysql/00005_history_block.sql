@@ -1,7 +1,7 @@
 -- Packed history: a column block of a server, tier (0 raw, 1 ten minutes, 2 one hour) and start.
 
 -- +goose Up
-CREATE TABLE history_block (
+CREATE TABLE IF NOT EXISTS history_block (
     id BIGINT NOT NULL AUTO_INCREMENT,
     server_id BIGINT NOT NULL,
     tier TINYINT NOT NULL,

@@ -1,7 +1,7 @@
 -- Texts and variables as steps: what a name was and what it became. flags: 1 first sight, 2 gone.
 
 -- +goose Up
-CREATE TABLE text_change (
+CREATE TABLE IF NOT EXISTS text_change (
     id BIGINT NOT NULL AUTO_INCREMENT,
     server_id BIGINT NOT NULL,
     metric_id BIGINT NOT NULL,

@@ -1,7 +1,7 @@
 -- Events on the time axis. server_id 0: a note for group_path, or for everything.
 
 -- +goose Up
-CREATE TABLE time_mark (
+CREATE TABLE IF NOT EXISTS time_mark (
     id BIGINT NOT NULL AUTO_INCREMENT,
     server_id BIGINT NOT NULL,
     group_path VARCHAR(255) NOT NULL,

@@ -1,7 +1,7 @@
 -- Which metrics a server has had, and when.
 
 -- +goose Up
-CREATE TABLE server_metric (
+CREATE TABLE IF NOT EXISTS server_metric (
     server_id BIGINT NOT NULL,
     metric_id BIGINT NOT NULL,
     first_ms BIGINT NOT NULL,

@@ -1,7 +1,7 @@
 -- The newest answer of each collector, so that pages are full after a restart.
 
 -- +goose Up
-CREATE TABLE latest (
+CREATE TABLE IF NOT EXISTS latest (
     server_id BIGINT NOT NULL,
     part VARCHAR(64) NOT NULL,
     at_ms BIGINT NOT NULL,

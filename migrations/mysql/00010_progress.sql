@@ -1,7 +1,7 @@
 -- How far each server got: its last poll, and up to which poll the head is packed. head_id: the key of that poll.
 
 -- +goose Up
-CREATE TABLE progress (
+CREATE TABLE IF NOT EXISTS progress (
     server_id BIGINT NOT NULL PRIMARY KEY,
     packed_seq BIGINT NOT NULL,
     packed_ms BIGINT NOT NULL,

@@ -1,7 +1,7 @@
 -- Graphs that people made.
 
 -- +goose Up
-CREATE TABLE saved_graph (
+CREATE TABLE IF NOT EXISTS saved_graph (
     id BIGINT NOT NULL AUTO_INCREMENT,
     title VARCHAR(255) NOT NULL,
     definition MEDIUMTEXT NOT NULL,

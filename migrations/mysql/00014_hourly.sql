@@ -2,7 +2,7 @@
 -- per second; NULL: there is no value.
 
 -- +goose Up
-CREATE TABLE hourly (
+CREATE TABLE IF NOT EXISTS hourly (
     server_id BIGINT NOT NULL,
     hour_start BIGINT NOT NULL,
     availability_percent DOUBLE,

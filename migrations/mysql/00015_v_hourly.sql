@@ -1,7 +1,7 @@
 -- Everything of the hour, one row per server and hour. hour_start is in unix seconds, hour_utc the same as text.
 
 -- +goose Up
-CREATE VIEW v_hourly AS
+CREATE OR REPLACE VIEW v_hourly AS
 SELECT s.name AS server_name, s.group_path AS group_path, h.hour_start AS hour_start,
     TIMESTAMPADD(SECOND, h.hour_start, '1970-01-01 00:00:00') AS hour_utc,
     h.availability_percent AS availability_percent,

@@ -1,7 +1,7 @@
 -- Statements per second by kind. hour_start is in unix seconds, hour_utc the same as text.
 
 -- +goose Up
-CREATE VIEW v_query_rate AS
+CREATE OR REPLACE VIEW v_query_rate AS
 SELECT s.name AS server_name, s.group_path AS group_path, h.hour_start AS hour_start,
     TIMESTAMPADD(SECOND, h.hour_start, '1970-01-01 00:00:00') AS hour_utc,
     h.questions_rate AS questions_rate,

@@ -1,7 +1,7 @@
 -- The table cache. hour_start is in unix seconds, hour_utc the same as text.
 
 -- +goose Up
-CREATE VIEW v_open_tables AS
+CREATE OR REPLACE VIEW v_open_tables AS
 SELECT s.name AS server_name, s.group_path AS group_path, h.hour_start AS hour_start,
     TIMESTAMPADD(SECOND, h.hour_start, '1970-01-01 00:00:00') AS hour_utc,
     h.open_tables_avg AS open_tables_avg,

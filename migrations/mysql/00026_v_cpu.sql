@@ -1,7 +1,7 @@
 -- Processor use and load of the host. hour_start is in unix seconds, hour_utc the same as text.
 
 -- +goose Up
-CREATE VIEW v_cpu AS
+CREATE OR REPLACE VIEW v_cpu AS
 SELECT s.name AS server_name, s.group_path AS group_path, h.hour_start AS hour_start,
     TIMESTAMPADD(SECOND, h.hour_start, '1970-01-01 00:00:00') AS hour_utc,
     h.cpu_user_percent AS cpu_user_percent,

@@ -53,7 +53,7 @@ func (c *Cell) read(v float64) {
 
 // pair adds a valid pair of a counter's readings. The rates are rounded when the cell is complete.
 func (c *Cell) pair(increase float64, elapsed int64) {
-	rate := finite(increase / float64(elapsed) * 1000)
+	rate := finite(increase / (float64(elapsed) / 1000))
 	if c.Pairs == 0 {
 		c.RateMin, c.RateMax = rate, rate
 	}

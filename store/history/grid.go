@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"time"
 
 	"monolith"
@@ -19,6 +20,12 @@ type gridRow struct {
 	position
 	bucket int // of the reading; −1 before and n after the grid
 	fill   int // the first bucket that the reading speaks for
+
+	// Of the pair with the row before. It is plain when integers that grew make it valid, by the rows alone, and
+	// the whole of it lies in the bucket of this row.
+	plain   bool
+	elapsed int64   // ms
+	seconds float64 // the same
 }
 
 // NewGrid makes a grid of steps that are multiples of step since 1970 and cover [from, to). step is at
@@ -41,11 +48,33 @@ func (g *Grid) Range() monolith.Range {
 // Rows tells the grid the rows of the next raw block. Blocks come oldest first; the rows before and after the
 // grid that make the pairs which cross its ends should be among them. [Line.Column] calls follow.
 func (g *Grid) Rows(rows []Row) {
-	g.rows = g.rows[:0]
+	g.rows = slices.Grow(g.rows[:0], len(rows))[:len(rows)]
 	for i := range rows {
-		p := g.clock.next(&rows[i])
-		g.rows = append(g.rows, gridRow{position: p, bucket: g.bucket(p.at), fill: g.bucket(p.at - p.interval + 1)})
+		r := &g.rows[i]
+		*r = gridRow{position: g.clock.next(&rows[i])}
+		r.bucket, r.fill = g.bucket(r.at), g.bucket(r.at-r.interval+1)
+		if i > 0 {
+			r.follow(&g.rows[i-1], g)
+		}
 	}
+}
+
+// follow works out what there is to know of the pair with the row before.
+func (r *gridRow) follow(before *gridRow, g *Grid) {
+	r.elapsed = r.clock - before.clock
+	r.seconds = float64(r.elapsed) / 1000
+	r.plain = r.chain == before.chain && r.run == before.run && near(r.elapsed, max(r.interval, before.interval)) &&
+		r.bucket >= 0 && r.bucket < g.n && r.at-span(before.at, r.at, r.elapsed) >= g.start+int64(r.bucket)*g.step
+}
+
+// span gives how long a pair is on the axis of time: as far as its rows are apart there, unless the wall
+// clock was set in between.
+func span(from, to, elapsed int64) int64 {
+	length := to - from
+	if off := length - elapsed; length <= 0 || max(off, -off)*2 > elapsed {
+		return elapsed
+	}
+	return length
 }
 
 // bucket gives the step to which the millisecond before t belongs; −1 before and n after the grid.
@@ -86,27 +115,39 @@ func (l *Line) Column(nums []monolith.Num) {
 			}
 		}
 	}
-	if !l.accumulates {
-		return
+	if l.accumulates {
+		l.accumulate(nums)
 	}
+}
+
+// accumulate takes the pairs of a counter's column.
+func (l *Line) accumulate(nums []monolith.Num) {
+	rows := l.grid.rows
+	previous := -2 // the row of the last reading, where it is of this block
 	for i, n := range nums {
 		if n.IsNone() {
 			continue
 		}
-		r := &l.grid.rows[i]
+		r := &rows[i]
+		if r.plain && previous == i-1 && l.total.seconds != nil {
+			if increase, ok := grown(l.pairs.num, n); ok {
+				l.pairs.advance(n, r)
+				previous = i
+				rate := increase / r.seconds
+				l.total.add(r.bucket, increase, r.seconds, rate, rate)
+				continue
+			}
+		}
 		before := l.pairs.from.at
 		increase, elapsed, v := l.pairs.next(n, &r.position)
+		previous = i
 		if v != pairValid {
 			continue
 		}
-		// The pair lies where its rows are, unless the wall clock was set in between.
-		length := r.at - before
-		if off := length - elapsed; length <= 0 || max(off, -off)*2 > elapsed {
-			length = elapsed
-		}
-		rate := finite(increase / float64(elapsed) * 1000)
-		l.grow(growth{from: r.at - length, to: r.at, bucket: r.bucket,
-			increase: increase, seconds: float64(elapsed) / 1000, rateMin: rate, rateMax: rate})
+		seconds := float64(elapsed) / 1000
+		rate := finite(increase / seconds)
+		l.grow(growth{from: r.at - span(before, r.at, elapsed), to: r.at, bucket: r.bucket,
+			increase: increase, seconds: seconds, rateMin: rate, rateMax: rate})
 	}
 }
 

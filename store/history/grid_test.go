@@ -280,7 +280,7 @@ func plainGrid(g *Grid, rows []Row, nums []monolith.Num, m monolith.Metric) (avg
 						grown, top = 0, 0
 					}
 					grown += x * float64(overlap) / float64(at-from)
-					top = max(top, finite(x/float64(elapsed)*1000))
+					top = max(top, finite(x/(float64(elapsed)/1000)))
 				}
 			}
 			last = i

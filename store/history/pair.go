@@ -103,19 +103,35 @@ func (p *pairs) subtract(n monolith.Num, to *position) (increase float64, elapse
 	interval := max(p.from.interval, to.interval, p.usual())
 	p.distances[0], p.distances[1] = elapsed, p.distances[0]
 
-	// The common case in integers; it must say what monolith.Increase says.
-	bits, isFloat, isNegative, ok := n.Bits()
-	before, wasFloat, wasNegative, was := p.num.Bits()
-	if ok && was && !isFloat && !isNegative && !wasFloat && !wasNegative && bits >= before &&
-		p.from.run == to.run && elapsed > 0 && 2*elapsed <= (2*monolith.MaxGap+1)*interval {
-		return float64(bits - before), elapsed, pairValid
+	if increase, ok := grown(p.num, n); ok && p.from.run == to.run && near(elapsed, interval) {
+		return increase, elapsed, pairValid
 	}
-
-	increase, _, ok = monolith.Increase(p.num, n, p.point(&p.from, interval), p.point(to, interval))
+	increase, _, ok := monolith.Increase(p.num, n, p.point(&p.from, interval), p.point(to, interval))
 	if !ok {
 		return 0, elapsed, pairBroken
 	}
 	return increase, elapsed, pairValid
+}
+
+// grown and near are what monolith.Increase says in the common case, unsigned integers that grew: two
+// values of the same run are a valid pair when both hold.
+func grown(from, to monolith.Num) (increase float64, ok bool) {
+	before, wasFloat, wasNegative, was := from.Bits()
+	now, isFloat, isNegative, is := to.Bits()
+	if !was || !is || wasFloat || isFloat || wasNegative || isNegative || now < before {
+		return 0, false
+	}
+	return float64(now - before), true
+}
+
+func near(elapsed, interval int64) bool {
+	return elapsed > 0 && 2*elapsed <= (2*monolith.MaxGap+1)*interval
+}
+
+// advance does what next does when the pair is known to be valid.
+func (p *pairs) advance(n monolith.Num, to *gridRow) {
+	p.num, p.from = n, to.position
+	p.distances[0], p.distances[1] = to.elapsed, p.distances[0]
 }
 
 func (p *pairs) point(at *position, interval int64) monolith.Point {

@@ -57,7 +57,7 @@ func plainRollup(rows []Row, nums []monolith.Num, m monolith.Metric, step int64)
 				cell.Pairs++
 				cell.Increase = finite(cell.Increase + increase)
 				cell.Covered += elapsed
-				rates[at] = append(rates[at], finite(increase/float64(elapsed)*1000))
+				rates[at] = append(rates[at], finite(increase/(float64(elapsed)/1000)))
 			case pairBroken:
 				cell.Breaks++
 			}
@@ -98,8 +98,8 @@ func TestRollupIsThePlainOne(t *testing.T) {
 	})
 }
 
-// near lets sums of floats that were added in another order pass.
-var near = cmp.Comparer(func(a, b float64) bool {
+// nearly lets sums of floats that were added in another order pass.
+var nearly = cmp.Comparer(func(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) || math.Abs(a-b) < 1e-6
 })
 
@@ -169,7 +169,7 @@ func sameCells(t *testing.T, got *TierReader, want *Tier, options ...cmp.Option)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want.Cells(id), cells, append(options, near)...); diff != "" {
+		if diff := cmp.Diff(want.Cells(id), cells, append(options, nearly)...); diff != "" {
 			t.Fatalf("metric %d (-want +got):\n%s", id, diff)
 		}
 	}
@@ -185,7 +185,7 @@ func TestHourOfTenMinutesIsHourOfReadings(t *testing.T) {
 		}
 		direct := mustRollup(t, nil, polls, time.Hour)
 		for _, id := range polls.ids {
-			if diff := cmp.Diff(direct.Cells(id), hours.Cells(id), near, unlessBackwards(polls.rows)); diff != "" {
+			if diff := cmp.Diff(direct.Cells(id), hours.Cells(id), nearly, unlessBackwards(polls.rows)); diff != "" {
 				t.Fatalf("metric %d (-direct +by ten minutes):\n%s", id, diff)
 			}
 			// The average of an hour is the average of its readings, its maximum the greatest of them.

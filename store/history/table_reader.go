@@ -94,6 +94,9 @@ func openTable(b []byte, kind byte, maxRows int) (*table, error) {
 	return t, t.placeColumns(counts)
 }
 
+// spareBytes of room behind what it writes let the decompressor take its faster path.
+const spareBytes = 64
+
 // unpack decompresses what must be size bytes long, and allocates no more than that.
 func unpack(packed []byte, size int) ([]byte, error) {
 	var h zstd.Header
@@ -103,7 +106,7 @@ func unpack(packed []byte, size int) ([]byte, error) {
 	if !h.HasFCS || h.FrameContentSize != uint64(size) {
 		return nil, fmt.Errorf("%d bytes where %d should be", h.FrameContentSize, size)
 	}
-	data, err := shared().dec.DecodeAll(packed, make([]byte, 0, size))
+	data, err := shared().dec.DecodeAll(packed, make([]byte, 0, size+spareBytes))
 	if err != nil {
 		return nil, err
 	}
