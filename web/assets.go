@@ -56,7 +56,7 @@ func loadAssets() (*assets, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: assets: %w", err)
 		}
-		css.Write(bytes.ReplaceAll(text, []byte("/*# sourceMappingURL=app.css.map */"), nil))
+		css.Write(text)
 		css.WriteByte('\n')
 	}
 	a.add("app.css", css.Bytes())
@@ -68,7 +68,6 @@ func loadAssets() (*assets, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: assets: %w", err)
 		}
-		text = bytes.ReplaceAll(text, []byte("//# sourceMappingURL=app.js.map"), nil)
 		a.add(path.Base(name), text)
 	}
 	return a, nil

@@ -22,6 +22,17 @@ func TestLookAtPages(t *testing.T) {
 		n = 0
 	}
 	x := newFleet(t, n, func(c *Config) { c.Now = time.Now })
+	go func() {
+		for seq := uint64(3); t.Context().Err() == nil; seq++ {
+			<-time.After(10 * time.Second)
+			for i := range n {
+				snap := fleetPoll(x.store.servers[i].ID, i, seq, time.Now().Add(time.Duration(2-seq)*10*time.Second))
+				snap.At = time.Now()
+				x.poller.take(snap)
+				x.Push(t.Context(), snap)
+			}
+		}
+	}()
 	server := &http.Server{Addr: addr, Handler: x.Handler(), ReadHeaderTimeout: time.Second}
 	t.Log(server.ListenAndServe())
 }

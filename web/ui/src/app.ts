@@ -1,0 +1,33 @@
+// The script of every page. Each part looks for its own elements and does nothing where they are not.
+
+import "uplot/dist/uPlot.min.css";
+import { graphEditor } from "./editor";
+import { serverForm } from "./form";
+import { serverPages } from "./graphs";
+import { wireKeys } from "./keys";
+import { wireNarrow } from "./narrow";
+import { copyText } from "./range";
+import { serversPage } from "./servers";
+import { wireTheme } from "./theme";
+import { keepTimes } from "./times";
+
+wireTheme();
+keepTimes();
+wireKeys();
+wireNarrow();
+serversPage();
+serverPages();
+graphEditor();
+serverForm();
+
+const copyButtons = (): void => {
+  document.querySelectorAll<HTMLButtonElement>("[data-copy]").forEach((b) => (b.hidden = false));
+};
+copyButtons();
+document.addEventListener("monolith:parts", copyButtons);
+document.addEventListener("click", (e) => {
+  const b = (e.target as HTMLElement).closest<HTMLElement>("[data-copy]");
+  if (b) void copyText(b.parentElement?.querySelector("pre")?.textContent ?? "");
+  // Menus close when the page is clicked elsewhere.
+  document.querySelectorAll<HTMLDetailsElement>("details.menu[open]").forEach((d) => d.contains(e.target as Node) || (d.open = false));
+});

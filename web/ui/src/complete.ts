@@ -1,0 +1,110 @@
+// Completion of metric names and functions while a formula is typed.
+
+import { el } from "./dom";
+import { at, getJSON } from "./net";
+
+interface Name {
+  name: string;
+  kind: string;
+}
+
+const functions: Name[] = [
+  ["rate()", "per second"], ["delta()", "increase"], ["avg_over()", "mean of a window"], ["max_over()", "highest of a window"], ["min_over()", "lowest of a window"],
+  ["week_ago()", "a week earlier"], ["greatest()", "the larger"], ["least()", "the smaller"], ["percent()", "share in %"], ["abs()", "without sign"],
+].map(([name, kind]) => ({ name: name!, kind: kind! }));
+
+let names: Promise<Name[]> | null = null;
+
+function known(): Promise<Name[]> {
+  names ??= getJSON<{ names: Name[] }>(at("api", "v1", "names")).then((a) => [...functions, ...a.names]);
+  return names;
+}
+
+// matches gives the candidates for a word, best first: beginnings, then beginnings after a dot or an
+// underscore, then anything that contains it.
+function matches(all: Name[], word: string): Name[] {
+  const w = word.toLowerCase();
+  const rank = (n: string): number => {
+    const i = n.toLowerCase().indexOf(w);
+    return i < 0 ? -1 : i === 0 ? 0 : /[._]/.test(n[i - 1]!) ? 1 : 2;
+  };
+  return all.map((n): [number, Name] => [rank(n.name), n]).filter(([r]) => r >= 0)
+    .sort((a, b) => a[0] - b[0] || a[1].name.length - b[1].name.length).slice(0, 40).map(([, n]) => n);
+}
+
+// complete adds completion to a formula's field.
+export function complete(input: HTMLInputElement): void {
+  let list: HTMLUListElement | null = null;
+  let found: Name[] = [], chosen = 0;
+  const box = (): HTMLElement => input.parentElement!;
+  input.setAttribute("autocomplete", "off");
+  input.setAttribute("role", "combobox");
+  const close = (): void => {
+    list?.remove();
+    list = null;
+    input.setAttribute("aria-expanded", "false");
+  };
+  const word = (): [number, string] => {
+    const end = input.selectionStart ?? input.value.length;
+    const m = /[A-Za-z_][A-Za-z0-9_.]*$/.exec(input.value.slice(0, end));
+    return m ? [m.index, m[0]] : [end, ""];
+  };
+  const mark = (): void => {
+    [...(list?.children ?? [])].forEach((li, i) => li.setAttribute("aria-selected", String(i === chosen)));
+    list?.children[chosen]?.scrollIntoView({ block: "nearest" });
+  };
+  const take = (n: Name): void => {
+    const [start, w] = word();
+    const end = start + w.length;
+    let text = n.name, caret = start + text.length;
+    if (text.endsWith("()")) caret--;
+    else if (n.kind === "counter" && !/(rate|delta|over|ago)\(\s*$/.test(input.value.slice(0, start))) {
+      text = `rate(${text})`;
+      caret = start + text.length;
+    }
+    input.value = input.value.slice(0, start) + text + input.value.slice(end);
+    input.setSelectionRange(caret, caret);
+    close();
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    close();
+  };
+  const show = async (): Promise<void> => {
+    const [, w] = word();
+    if (w.length < 1) return close();
+    let all: Name[];
+    try {
+      all = await known();
+    } catch {
+      names = null;
+      return;
+    }
+    found = matches(all, w).filter((n) => n.name !== w);
+    if (found.length === 0 || document.activeElement !== input) return close();
+    list ??= el("ul", { class: "complete", role: "listbox" });
+    list.replaceChildren(...found.map((n) => {
+      const li = el("li", { role: "option" }, n.name, el("small", {}, n.kind));
+      li.addEventListener("mousedown", (e) => {
+        e.preventDefault();
+        take(n);
+      });
+      return li;
+    }));
+    box().append(list);
+    input.setAttribute("aria-expanded", "true");
+    chosen = 0;
+    mark();
+  };
+  input.addEventListener("input", (e) => e.isTrusted && void show());
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", (e) => {
+    if (!list) return;
+    if (e.key === "ArrowDown") chosen = Math.min(chosen + 1, found.length - 1);
+    else if (e.key === "ArrowUp") chosen = Math.max(chosen - 1, 0);
+    else if ((e.key === "Enter" || e.key === "Tab") && found[chosen]) take(found[chosen]!);
+    else if (e.key === "Escape") close();
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+    mark();
+  });
+}

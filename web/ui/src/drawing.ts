@@ -1,0 +1,123 @@
+// The shapes of GET /api/v1/drawings: graphs with their numbers put in.
+
+export type Style = "line" | "area" | "stack" | "limit" | "step" | "bars" | "strip" | "none";
+
+export interface Stats {
+  last: number | null;
+  min: number | null;
+  mean: number | null;
+  max: number | null;
+}
+
+export interface Line {
+  name: string;
+  instance?: string;
+  server?: string;
+  expr: string;
+  unit: string;
+  style: Style;
+  right?: boolean;
+  hidden?: boolean;
+  below?: boolean;
+  v: (number | null)[];
+  min?: (number | null)[];
+  max?: (number | null)[];
+  ago?: (number | null)[];
+  stats: Stats;
+}
+
+export interface Panel {
+  title: string;
+  unit: string;
+  right?: string;
+  min?: number;
+  max?: number;
+  log?: boolean;
+  lines: Line[] | null;
+  note?: string;
+}
+
+export type MarkKind = "restart" | "variable" | "version" | "failover" | "alert" | "note";
+
+export interface Mark {
+  id: number;
+  group?: string;
+  at: string;
+  kind: MarkKind;
+  text: string;
+}
+
+export interface Drawing {
+  id: string;
+  title: string;
+  server: string;
+  from: string;
+  to: string;
+  step: number;
+  tier: string;
+  t: number[] | null;
+  panels: Panel[] | null;
+  marks: Mark[] | null;
+  note?: string;
+}
+
+// labelOf is the name under which a line stands in legends and tables: instance and server are parts
+// of it only where they tell lines apart.
+export function labelOf(line: Line): string {
+  const parts = [line.server, line.instance, line.name].filter((s): s is string => !!s);
+  return parts.join(" · ");
+}
+
+// appendTail lays newer steps over a drawing of the same step and drops what lies before from. It
+// gives false when the two do not fit together and the whole must be fetched again.
+export function appendTail(old: Drawing, tail: Drawing, from: number): boolean {
+  const t = old.t ?? [], more = tail.t ?? [];
+  const panels = old.panels ?? [], fresh = tail.panels ?? [];
+  if (old.step !== tail.step || old.tier !== tail.tier || panels.length !== fresh.length || old.note || tail.note) return false;
+  const same = panels.every((p, i) => {
+    const a = p.lines ?? [], b = fresh[i]?.lines ?? [];
+    return a.length === b.length && a.every((l, j) => labelOf(l) === labelOf(b[j]!) && !l.ago === !b[j]!.ago);
+  });
+  if (!same || more.length === 0) return false;
+  const first = more[0]!;
+  let keep = t.length;
+  while (keep > 0 && t[keep - 1]! >= first) keep--;
+  if (keep > 0 && first - t[keep - 1]! !== old.step) return false;
+  let skip = 0;
+  while (skip < keep && t[skip]! < from) skip++;
+  old.t = t.slice(skip, keep).concat(more);
+  panels.forEach((p, i) =>
+    (p.lines ?? []).forEach((line, j) => {
+      const next = fresh[i]!.lines![j]!;
+      for (const key of ["v", "min", "max", "ago"] as const) {
+        const have = line[key];
+        if (!have && !next[key]) continue;
+        const grown = (have ?? t.map(() => null)).slice(skip, keep);
+        line[key] = grown.concat(next[key] ?? more.map(() => null));
+      }
+      line.stats = statsOf(line);
+    }),
+  );
+  const known = new Set((old.marks ?? []).map((m) => m.kind + m.id + m.at));
+  old.marks = (old.marks ?? []).concat((tail.marks ?? []).filter((m) => !known.has(m.kind + m.id + m.at)));
+  old.from = new Date(Math.max(from, old.t[0] ?? from) * 1000).toISOString();
+  old.to = tail.to;
+  return true;
+}
+
+// statsOf gives the figures of a line between two places of its values (the whole by default).
+export function statsOf(line: Line, begin = 0, end = line.v.length): Stats {
+  let last: number | null = null, min: number | null = null, max: number | null = null;
+  let sum = 0, n = 0;
+  for (let i = begin; i < end; i++) {
+    const v = line.v[i];
+    if (v == null) continue;
+    const low = line.min?.[i] ?? v, high = line.max?.[i] ?? v;
+    last = v;
+    sum += v;
+    n++;
+    if (min === null || low < min) min = low;
+    if (max === null || high > max) max = high;
+  }
+  return { last, min, mean: n ? sum / n : null, max };
+}

@@ -1,0 +1,93 @@
+// The editor of a graph of one's own: completion, a live preview, and errors at their column.
+
+import { complete } from "./complete";
+import { byId, el } from "./dom";
+import type { Drawing } from "./drawing";
+import { GraphFigure } from "./figure";
+import { postForm, Refused } from "./net";
+
+// graphEditor makes the editor live. It does nothing on other pages.
+export function graphEditor(): void {
+  document.querySelectorAll<HTMLInputElement>("input[data-formula]").forEach(complete);
+  const form = byId<HTMLFormElement>("graph-form");
+  const preview = byId("preview");
+  if (!form || !preview) return;
+  preview.hidden = false;
+  const editor = new Editor(form, preview);
+  editor.changed();
+}
+
+class Editor {
+  private figure: GraphFigure;
+  private timer = 0;
+  private abort: AbortController | null = null;
+  private readonly span = 3600;
+
+  constructor(private form: HTMLFormElement, private preview: HTMLElement) {
+    this.figure = new GraphFigure(preview.querySelector("figure")!, { zoom: () => undefined, ends: () => [Date.now() / 1000 - this.span, Date.now() / 1000] });
+    form.addEventListener("input", () => this.changed());
+    const add = byId("add-line");
+    if (add) {
+      add.hidden = false;
+      add.addEventListener("click", () => this.addLine().querySelector("input")!.focus());
+    }
+  }
+
+  changed(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.draw(), 350);
+  }
+
+  private rows(): HTMLElement[] {
+    return [...this.form.querySelectorAll<HTMLElement>(".line-row")];
+  }
+
+  // addLine copies the last row and empties it.
+  private addLine(): HTMLElement {
+    const last = this.rows().at(-1)!;
+    const row = last.cloneNode(true) as HTMLElement;
+    row.querySelectorAll("input").forEach((i) => (i.value = ""));
+    row.querySelectorAll("select").forEach((s) => (s.selectedIndex = 0));
+    row.querySelectorAll(".caret-line, .complete").forEach((e) => e.remove());
+    last.after(row);
+    complete(row.querySelector("input[data-formula]")!);
+    this.complain(row, "");
+    return row;
+  }
+
+  private async draw(): Promise<void> {
+    for (const row of this.rows()) this.complain(row, "");
+    const filled = this.rows().filter((r) => r.querySelector<HTMLInputElement>("[name=expr]")!.value.trim());
+    if (filled.length === 0 && !this.form.elements.namedItem("definition")) {
+      this.figure.say("Type a formula: its graph appears here.");
+      return;
+    }
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    const data = new FormData(this.form);
+    data.set("preview", this.preview.dataset.preview ?? "");
+    try {
+      const answer = await postForm<{ drawings: Drawing[] }>(this.preview.dataset.url + "?from=-1h&points=360", data, abort.signal);
+      if (answer.drawings[0]) this.figure.take(answer.drawings[0]);
+    } catch (e) {
+      if (abort.signal.aborted) return;
+      const text = e instanceof Refused ? e.message : String(e);
+      const place = e instanceof Refused ? /^expr\.(\d+)$/.exec(e.problem.field ?? "") : null;
+      const row = place ? filled[Number(place[1])] : undefined;
+      if (row) this.complain(row, text, (e as Refused).problem.column);
+      else this.figure.say(text);
+    }
+  }
+
+  // complain writes an error below a line, with a caret at its column.
+  private complain(row: HTMLElement, text: string, column = 0): void {
+    const box = row.querySelector<HTMLElement>(".error")!;
+    const input = row.querySelector<HTMLInputElement>("[name=expr]")!;
+    box.textContent = column ? `Column ${column}: ${text}` : text;
+    box.hidden = text === "";
+    row.querySelector(".caret-line")?.remove();
+    if (text === "") input.removeAttribute("aria-invalid");
+    else input.setAttribute("aria-invalid", "true");
+    if (column) input.after(el("div", { class: "caret-line", "aria-hidden": "true" }, " ".repeat(column - 1) + "▲"));
+  }
+}

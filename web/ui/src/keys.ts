@@ -1,0 +1,98 @@
+// Keys: every one has a button as well.
+
+import { byId, el, typing } from "./dom";
+import { at } from "./net";
+import { openJumper } from "./jump";
+
+const help: [string, string][] = [
+  ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server or graph"], ["g s", "servers"], ["g g", "graphs of your own"], ["g c", "settings"],
+  ["t", "range and time zone"], ["← →", "earlier, later"], ["− +", "zoom out, in"], ["Backspace", "the range before"], ["k", "wall mode: large, without bars"], ["Esc", "close, back"],
+];
+
+// wireKeys listens for the keys that work on every page.
+export function wireKeys(): void {
+  let first = "";
+  for (const [id, run] of [["help-button", showHelp], ["jump-button", openJumper]] as const) {
+    const b = byId(id);
+    if (b) b.hidden = false;
+    b?.addEventListener("click", run);
+  }
+  if (sessionStorage.getItem("wall")) document.documentElement.dataset.wall = "";
+  document.addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      openJumper();
+      return;
+    }
+    if (e.key === "Escape") {
+      escape(e);
+      return;
+    }
+    if (typing(e) || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
+    if (first === "g") {
+      first = "";
+      const to: Record<string, string> = { s: at(), g: at("graphs"), c: at("settings") };
+      if (to[e.key]) location.href = to[e.key]!;
+      return;
+    }
+    switch (e.key) {
+      case "g":
+        first = "g";
+        setTimeout(() => (first = ""), 1200);
+        return;
+      case "?":
+        showHelp();
+        return;
+      case "k":
+        wall();
+        return;
+      case "/": {
+        const search = byId<HTMLInputElement>("search");
+        if (!search) return openJumper();
+        e.preventDefault();
+        search.focus();
+        search.select();
+      }
+    }
+  });
+}
+
+function escape(e: KeyboardEvent): void {
+  const open = document.querySelector<HTMLDetailsElement>("details.menu[open]");
+  if (open) {
+    open.open = false;
+    open.querySelector("summary")?.focus();
+  } else if (document.documentElement.dataset.wall !== undefined) wall();
+  else if (typing(e)) (e.target as HTMLElement).blur();
+}
+
+function wall(): void {
+  const root = document.documentElement;
+  const on = root.dataset.wall === undefined;
+  if (on) {
+    root.dataset.wall = "";
+    sessionStorage.setItem("wall", "1");
+  } else {
+    delete root.dataset.wall;
+    sessionStorage.removeItem("wall");
+  }
+  dispatchEvent(new Event("resize"));
+}
+
+function showHelp(): void {
+  document.querySelector("#help")?.remove();
+  const close = el("button", { type: "button", class: "primary" }, "Close");
+  const wallButton = el("button", { type: "button" }, "Wall mode");
+  const d = el("dialog", { id: "help", "aria-labelledby": "help-title" },
+    el("h2", { id: "help-title" }, "Keys"),
+    el("dl", { class: "keys" }, ...help.flatMap(([k, what]) => [el("dt", {}, ...k.split(" ").flatMap((p, i) => [i ? " " : null, el("kbd", {}, p)])), el("dd", {}, what)])),
+    el("div", { class: "buttons" }, close, wallButton));
+  close.addEventListener("click", () => d.close());
+  wallButton.addEventListener("click", () => {
+    d.close();
+    wall();
+  });
+  d.addEventListener("close", () => d.remove());
+  document.body.append(d);
+  d.showModal();
+}

@@ -1,0 +1,16 @@
+// Search fields over a table on the page: rows are narrowed while people type; Enter asks the server.
+
+export function wireNarrow(): void {
+  document.querySelectorAll<HTMLInputElement>("input[data-narrow]").forEach((input) => {
+    input.addEventListener("input", () => narrow(input));
+    document.addEventListener("monolith:parts", () => narrow(input));
+  });
+}
+
+function narrow(input: HTMLInputElement): void {
+  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  document.querySelectorAll<HTMLElement>(`#${input.dataset.narrow} tr[data-name]`).forEach((row) => {
+    const name = row.dataset.name!.toLowerCase();
+    row.hidden = !words.every((w) => name.includes(w));
+  });
+}

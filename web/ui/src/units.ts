@@ -1,0 +1,71 @@
+// Numbers as people read them: the same rules as graph.Format, so that a page drawn by the server and
+// one drawn here say the same.
+
+// number keeps three figures that count below 1,000 and whole numbers above.
+function number(v: number): string {
+  const a = Math.abs(v);
+  if (a === 0) return "0";
+  if (a < 0.001) return v.toPrecision(2).replace(/\.?0+(e|$)/, "$1");
+  const s = v.toFixed(a < 1 ? 3 : a < 10 ? 2 : a < 100 ? 1 : 0);
+  return s.includes(".") ? s.replace(/\.?0+$/, "") : s;
+}
+
+function scaled(v: number, base: number, names: string[]): string {
+  let i = 0;
+  while (i < names.length - 1 && Math.abs(v) >= base) {
+    v /= base;
+    i++;
+  }
+  return i === 0 && base === 1024 && Math.abs(v) >= 10 ? Math.round(v) + names[0]! : number(v) + names[i]!;
+}
+
+const counted = (v: number): string => (Math.abs(v) < 10000 ? number(v) : scaled(v, 1000, ["", " k", " M", " G", " T", " P"]));
+export const bytes = (v: number): string => scaled(v, 1024, [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]);
+
+function seconds(v: number): string {
+  const a = Math.abs(v);
+  if (a === 0) return "0 s";
+  if (a < 1e-3) return number(v * 1e6) + " µs";
+  if (a < 1) return number(v * 1e3) + " ms";
+  if (a < 120) return number(v) + " s";
+  if (a < 7200) return number(v / 60) + " min";
+  if (a < 172800) return number(v / 3600) + " h";
+  return number(v / 86400) + " d";
+}
+
+// human gives a value with its unit in few characters; null and NaN are "–", never 0.
+export function human(v: number | null | undefined, unit: string): string {
+  if (v == null || !Number.isFinite(v)) return "–";
+  const [base, per] = unit.split("/");
+  if (base === "bytes") return bytes(v) + (per ? "/" + per : "");
+  if (unit === "%") return number(v) + " %";
+  if (unit === "s") return seconds(v);
+  if (unit === "ms") return seconds(v / 1000);
+  if (unit === "days") return number(v) + " d";
+  if (per === "s" || per === "h") return counted(v) + "/" + per;
+  return counted(v);
+}
+
+// tick is human for an axis, whose word stands once beside it.
+export function tick(v: number, unit: string): string {
+  const s = human(v, unit);
+  return unit.startsWith("bytes") ? s.replace(/\/.*$/, "") : s.replace(/\/[sh]$/, "");
+}
+
+// axisUnit is the word that stands once beside an axis; "" where the ticks carry it.
+export function axisUnit(unit: string): string {
+  if (/^(bytes|s|ms|%|days)$/.test(unit)) return "";
+  return unit === "1/s" ? "per second" : unit;
+}
+
+// increments are the distances that the ticks of an axis of the unit may have; undefined leaves the
+// choice to powers of ten.
+export function increments(unit: string): number[] | undefined {
+  if (unit.startsWith("bytes")) return Array.from({ length: 60 }, (_, e) => 2 ** e);
+  if (unit !== "s" && unit !== "ms") return undefined;
+  const one = unit === "ms" ? 1000 : 1;
+  const small = [-6, -5, -4, -3, -2, -1].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e));
+  const wall = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
+  const days = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((d) => d * 86400);
+  return [...small, ...wall, ...days].map((s) => s * one);
+}
