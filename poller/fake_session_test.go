@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,25 +32,31 @@ type answer struct {
 
 const null = "\x00NULL"
 
-// vertical makes a one-row answer of "name: value" lines, as \G prints it.
+// vertical makes a row of each block of "name: value" lines, as \G prints them.
 func vertical(blocks ...string) answer {
 	var a answer
-	for i, block := range blocks {
-		var row []string
-		for line := range strings.Lines(block) {
-			name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-			if !ok {
-				continue
+	place := map[string]int{}
+	for range 2 { // first the columns of all blocks, then the rows
+		a.rows = nil
+		for _, block := range blocks {
+			row := slices.Repeat([]string{null}, len(a.columns))
+			for line := range strings.Lines(block) {
+				name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+				if !ok {
+					continue
+				}
+				if _, known := place[name]; !known {
+					place[name] = len(a.columns)
+					a.columns = append(a.columns, name)
+					row = append(row, null)
+				}
+				if value = strings.TrimSpace(value); value == "NULL" {
+					value = null
+				}
+				row[place[name]] = strings.ReplaceAll(value, `\n`, "\n")
 			}
-			if i == 0 {
-				a.columns = append(a.columns, name)
-			}
-			if value = strings.TrimSpace(value); value == "NULL" {
-				value = null
-			}
-			row = append(row, strings.ReplaceAll(value, `\n`, "\n"))
+			a.rows = append(a.rows, row)
 		}
-		a.rows = append(a.rows, row)
 	}
 	return a
 }

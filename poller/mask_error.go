@@ -113,7 +113,7 @@ func maskQuoted(s string) string {
 }
 
 func followsNameWord(before string) bool {
-	before = strings.ToLower(strings.TrimRight(before, " "))
+	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-64):], " "))
 	word := before[strings.LastIndexAny(before, " (,;.'\"\n\t")+1:]
 	for _, w := range nameWords {
 		if w == word {

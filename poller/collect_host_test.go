@@ -1,0 +1,77 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"monolith"
+	"monolith/poller/host"
+)
+
+// fakeHost gives a report and keeps what it was asked for.
+type fakeHost struct {
+	report *host.Report
+	err    error
+	asked  host.Target
+}
+
+func (f *fakeHost) Name() string { return "local" }
+
+func (f *fakeHost) Read(_ context.Context, target host.Target) (*host.Report, error) {
+	f.asked = target
+	return f.report, f.err
+}
+
+func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	boot := time.Unix(1000, 0)
+	f := &fakeHost{report: &host.Report{
+		Taken: boot.Add(time.Hour), BootTime: boot, Hostname: "db\x001", OS: "linux",
+		CPU:    &host.CPU{Cores: 8, User: 10, Nice: 1, System: 5, IOWait: 2, Idle: 82},
+		Load:   &host.Load{One: 1.5, Five: 1, Fifteen: 0.5, Running: -1, Blocked: -1},
+		Memory: &host.Memory{Total: 1000, Available: 400, Free: 100}, Swap: &host.Swap{Total: 50, Used: 5, In: 7},
+		Disks:   []host.Disk{{Name: "sda", ReadBytes: 11, BusyTime: 0.25}},
+		Mounts:  []host.Mount{{Path: "/", Size: 100, Used: 40, Available: 55}, {Path: "/data", Size: 10, Inodes: 9, InodesUsed: 3, DataDir: true}},
+		Nets:    []host.Net{{Name: "eth0", Sent: 3, ReceiveDrops: 1}},
+		Process: &host.Process{PID: 1, Resident: 77, CPU: 1.25, OpenFiles: -1},
+		Limits:  &host.Limits{Memory: 800, MemoryUsed: 300, CPU: 2},
+		Notes:   []string{"disks can't be read"},
+	}}
+	c := hostCollector(f)
+	snap, err := collect(t, c, server("8.4.0", ""), &fakeSession{}, func(g *Gather) {
+		g.Variables = map[string]string{"pid_file": "m.pid", "datadir": "/d", "port": "3307", "socket": "/s"}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (host.Target{PIDFile: "m.pid", DataDir: "/d", Port: 3307, Socket: "/s"}); f.asked != want {
+		t.Errorf("asked for %+v", f.asked)
+	}
+	wants(t, snap, map[string]string{
+		"host.cpu_user_seconds_total": "10", "host.cpu_seconds_total": "100", "host.cores": "2", "host.load1": "1.5", "host.procs_blocked": "absent",
+		"host.memory_total_bytes": "1000", "host.memory_limit_bytes": "800", "host.cgroup_memory_bytes": "300", "host.swap_in_bytes_total": "7",
+		"host.uptime_seconds": "3600", "host.disk_read_bytes_total[sda]": "11", "host.disk_busy_seconds_total[sda]": "0.25",
+		"host.mount_used_bytes[/]": "40", "host.mount_inodes[/]": "absent", "host.mount_inodes_used[/data]": "3",
+		"host.net_sent_bytes_total[eth0]": "3", "host.net_receive_drops_total[eth0]": "1",
+		"host.mysqld_resident_bytes": "77", "host.mysqld_cpu_seconds_total": "1.25", "host.mysqld_open_files": "absent",
+	})
+	if text(snap, "host.datadir_mount") != "/data" || text(snap, "host.hostname") != "db\uFFFD1" || problemKinds(snap) != "[partial]" {
+		t.Errorf("texts %q, problems %v", snap.Sections[0].Texts, snap.Problems)
+	}
+
+	// What can't be read is left out, never 0.
+	f.report = &host.Report{}
+	snap, err = collect(t, c, server("8.4.0", ""), &fakeSession{})
+	if err != nil || snap.Sections[0].NumNames.Len() != 0 {
+		t.Errorf("an empty report gives %d numbers, %v", snap.Sections[0].NumNames.Len(), err)
+	}
+	f.err = errors.New("no /proc")
+	if _, err = collect(t, c, server("8.4.0", ""), &fakeSession{}); err == nil {
+		t.Error("a host that can't be read is no error")
+	}
+	if ok, why := c.Applies(&Gather{Server: &monolith.Server{Host: "none"}}); ok || why == "" {
+		t.Error("the host is read without a source")
+	}
+}

@@ -1,0 +1,184 @@
+package poller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"monolith"
+	"monolith/internal/mysqltest"
+)
+
+// TestEachGrantMakesItsCollectorWork starts with nothing but USAGE: some collectors work, the others say
+// what is missing, and the statement that they print mends exactly that.
+func TestEachGrantMakesItsCollectorWork(t *testing.T) {
+	t.Parallel()
+	for _, f := range []struct {
+		name  string
+		start func(testing.TB, ...mysqltest.Option) *mysqltest.Server
+	}{{"MariaDB", mysqltest.MariaDB}, {"MySQL 5.6", mysqltest.MySQL56}} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := f.start(t)
+			user, password := s.NewUser(t)
+			const all = "replication innodb accounts binlogs processes sizes origins"
+			needing := []string{"replication", "innodb", "accounts", "binlogs"}
+			w := watch(t, s, user, password)
+			snap, failed := w.poll(t, all)
+			for _, name := range needing {
+				if failed[name] == nil {
+					t.Errorf("%s works without a right", name)
+				}
+			}
+			if len(failed) != len(needing) {
+				t.Errorf("failed: %v", failed)
+			}
+			if snap.Processes == nil || snap.Replicas != nil || snap.Accounts != nil {
+				t.Error("what could not be read is taken for nothing")
+			}
+			// root's connections make the difference that shows that something is hidden.
+			if !snap.Processes.OnlyOwn || problemKinds(snap) != "[partial]" {
+				t.Errorf("own threads are taken for all: %+v, %v", snap.Processes, snap.Problems)
+			}
+			for _, c := range Collectors() {
+				if failed[c.Name] == nil {
+					continue
+				}
+				if c.Grant == nil {
+					t.Errorf("%s failed and names no right: %v", c.Name, failed[c.Name])
+					continue
+				}
+				grant := c.Grant(w.session.identity, w.session.account)
+				if !strings.Contains(grant, "TO '"+user+"'@'%'") {
+					t.Errorf("%s prints %q", c.Name, grant)
+				}
+				s.Exec(t, grant)
+			}
+			w = watch(t, s, user, password)
+			snap, failed = w.poll(t)
+			if len(failed) > 0 || len(snap.Problems) > 0 || snap.Processes.OnlyOwn {
+				t.Errorf("with all printed grants: failed %v, problems %v", failed, snap.Problems)
+			}
+		})
+	}
+}
+
+// TestNoStatementIsRefused: a server of a known version is sent nothing that it refuses, whatever its sql_mode.
+func TestNoStatementIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, start := range []func(testing.TB, ...mysqltest.Option) *mysqltest.Server{mysqltest.MariaDB, mysqltest.MySQL56} {
+		s := start(t)
+		for _, mode := range []string{"", "ANSI", "ANSI,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,IGNORE_SPACE,STRICT_ALL_TABLES,ONLY_FULL_GROUP_BY"} {
+			s.Exec(t, "SET GLOBAL sql_mode = '"+mode+"'", "CREATE DATABASE IF NOT EXISTS `it's``\\odd`", "CREATE TABLE IF NOT EXISTS `it's``\\odd`.t (a INT)")
+			w := watch(t, s, "root", "")
+			snap, _ := w.poll(t)
+			wants(t, snap, map[string]string{"schema.tables[it's`\\odd]": "1"})
+			for statements, at := range w.session.either {
+				if at > 0 {
+					t.Errorf("%v refused the first of %q", w.session.identity, statements)
+				}
+			}
+		}
+	}
+}
+
+func TestRealReplication(t *testing.T) {
+	t.Parallel()
+	for _, f := range []struct {
+		name  string
+		start func(testing.TB, ...mysqltest.Option) *mysqltest.Server
+	}{{"MariaDB", mysqltest.MariaDB}, {"MySQL 5.6", mysqltest.MySQL56}} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			primary := f.start(t)
+			replica := mysqltest.Replica(t, primary)
+			primary.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(30)) ENGINE=InnoDB")
+			replica.CatchUp(t, primary)
+			w := watch(t, replica, "root", "")
+			state := func() monolith.Replica {
+				t.Helper()
+				snap, _ := w.poll(t)
+				if len(snap.Replicas) != 1 {
+					t.Fatalf("%d channels", len(snap.Replicas))
+				}
+				return snap.Replicas[0]
+			}
+			// until polls until a state is reached: threads start and stop in their own time.
+			until := func(what string, ok func(monolith.Replica) bool) monolith.Replica {
+				t.Helper()
+				deadline := time.After(30 * time.Second)
+				tick := time.NewTicker(100 * time.Millisecond)
+				defer tick.Stop()
+				for {
+					r := state()
+					if ok(r) {
+						return r
+					}
+					select {
+					case <-deadline:
+						t.Fatalf("%s: still %+v", what, r)
+					case <-tick.C:
+					}
+				}
+			}
+			r := until("running", func(r monolith.Replica) bool { return r.Delay != nil && *r.Delay == 0 })
+			if r.IO != monolith.ThreadYes || r.SQL != monolith.ThreadYes || r.SourcePort != primary.Port || len(r.Missing) > 0 || r.ReadLogPos == 0 {
+				t.Errorf("healthy: %+v", r)
+			}
+			replica.Exec(t, "STOP SLAVE SQL_THREAD")
+			r = until("SQL thread stopped", func(r monolith.Replica) bool { return r.SQL == monolith.ThreadNo })
+			if r.IO != monolith.ThreadYes || r.Lag != nil || r.Delay != nil {
+				t.Errorf("SQL thread stopped: %+v", r)
+			}
+			// A row that is there already breaks the applier; the value must not be shown.
+			replica.Exec(t, "INSERT INTO shop.t VALUES (4711, 'here')", "START SLAVE SQL_THREAD")
+			primary.Exec(t, "INSERT INTO shop.t VALUES (4711, 'hunter2')")
+			r = until("duplicate key", func(r monolith.Replica) bool { return r.SQLErrno == 1062 })
+			if strings.Contains(r.SQLError, "hunter2") || strings.Contains(r.SQLError, "'4711'") || !strings.Contains(r.SQLError, "PRIMARY") {
+				t.Errorf("the error reads %q", r.SQLError)
+			}
+			t.Logf("masked: %s", r.SQLError)
+			// The source is seen from its own side too.
+			p := watch(t, primary, "root", "")
+			p.poll(t)
+			snap, _ := p.poll(t)
+			wants(t, snap, map[string]string{"replica.connected_replicas": "1"})
+
+			replica.Exec(t, "STOP SLAVE", "RESET SLAVE ALL")
+			if snap, _ := w.poll(t); snap.Replicas == nil || len(snap.Replicas) != 0 {
+				t.Errorf("after RESET SLAVE ALL: %+v", snap.Replicas)
+			}
+		})
+	}
+}
+
+// TestMariaDBAlternatives reads an account that may log in by password or by socket.
+func TestMariaDBAlternatives(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.MariaDB(t)
+	s.Exec(t, "CREATE USER two@localhost IDENTIFIED VIA mysql_native_password USING PASSWORD('hunter2') OR unix_socket",
+		"CREATE USER empty@localhost", "CREATE USER old@localhost IDENTIFIED BY 'x' PASSWORD EXPIRE ACCOUNT LOCK", "CREATE ROLE readers", "GRANT readers TO two@localhost",
+		"GRANT SELECT ON *.* TO empty@localhost WITH GRANT OPTION")
+	w := watch(t, s, "root", "")
+	snap, _ := w.poll(t)
+	by := accountsByName(snap)
+	two := by["two@localhost"]
+	want := []monolith.AuthWay{{Plugin: "mysql_native_password", AuthLength: 41}, {Plugin: "unix_socket", AuthEmpty: true}}
+	if diff := cmp.Diff(want, two.Alternatives); diff != "" || two.Roles != 1 {
+		t.Errorf("%+v\n%s", two, diff)
+	}
+	if a := by["empty@localhost"]; !a.AuthEmpty || !a.GrantGlobal || a.Expired || !cmp.Equal(a.Privileges, []string{"GRANT OPTION", "SELECT"}) {
+		t.Errorf("%+v", a)
+	}
+	if a := by["old@localhost"]; !a.Expired || !a.Locked || a.AuthEmpty {
+		t.Errorf("%+v", a)
+	}
+	if a := by["readers@"]; !a.IsRole {
+		t.Errorf("%+v", a)
+	}
+	if a := by["mariadb.sys@localhost"]; !a.Reserved || a.Expired {
+		t.Errorf("%+v", a)
+	}
+}

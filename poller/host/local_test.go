@@ -1,0 +1,237 @@
+package host
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/net"
+)
+
+func TestLocalReadsThisMachine(t *testing.T) {
+	t.Parallel()
+	l := NewLocal()
+	r, err := l.Read(t.Context(), Target{DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CPU == nil || r.CPU.Cores < 1 || r.CPU.Total() <= 0 || r.CPU.Idle >= r.CPU.Total() {
+		t.Errorf("CPU %+v", r.CPU)
+	}
+	if r.Memory == nil || r.Memory.Total < 1<<24 || r.Memory.Available > r.Memory.Total {
+		t.Errorf("memory %+v", r.Memory)
+	}
+	data := 0
+	for _, m := range r.Mounts {
+		if m.Size == 0 || m.Used > m.Size {
+			t.Errorf("mount %+v", m)
+		}
+		if m.DataDir {
+			data++
+		}
+	}
+	if data != 1 {
+		t.Errorf("the data directory lies on %d of %+v", data, r.Mounts)
+	}
+	later, err := l.Read(t.Context(), Target{})
+	if err != nil || later.CPU.Total() < r.CPU.Total() || later.Swap.In < r.Swap.In {
+		t.Errorf("counters fell: %+v, %+v (%v)", r.CPU, later.CPU, err)
+	}
+	b, err := json.Marshal(r)
+	var back Report
+	if err != nil || json.Unmarshal(b, &back) != nil || !cmp.Equal(back.CPU, r.CPU) || back.Mounts[0] != r.Mounts[0] {
+		t.Errorf("the report does not survive JSON: %v", err)
+	}
+}
+
+// TestLocalFindsTheServersProcess uses a program that is called mysqld and does nothing.
+func TestLocalFindsTheServersProcess(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the test reads /proc")
+	}
+	dir := t.TempDir()
+	shell, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Skip("there is no /bin/sh: finding a process is NOT tested")
+	}
+	program := filepath.Join(dir, "mysqld")
+	if err := os.WriteFile(program, shell, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	start := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(program, append([]string{"-c", "read x", "mysqld"}, args...)...)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { stdin.Close(); cmd.Process.Kill(); cmd.Wait() })
+		return cmd
+	}
+	one := start("--datadir=" + dir + "/one/")
+	two := start("--port=49151")
+	now := time.Now()
+	l := newLocal("/proc", "/sys", func() time.Time { return now })
+	find := func(target Target) int {
+		t.Helper()
+		r, err := l.Read(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Process == nil {
+			return 0
+		}
+		if r.Process.Resident == 0 || r.Process.OpenFiles < 1 || r.Process.Threads != 1 || r.Process.FileLimit == 0 {
+			t.Errorf("process %+v", r.Process)
+		}
+		return r.Process.PID
+	}
+	if got := find(Target{DataDir: dir + "/one"}); got != one.Process.Pid {
+		t.Errorf("by data directory: %d, want %d", got, one.Process.Pid)
+	}
+	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got != two.Process.Pid {
+		t.Errorf("by port: %d, want %d", got, two.Process.Pid)
+	}
+	pidFile := filepath.Join(dir, "server.pid")
+	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(one.Process.Pid)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(Target{PIDFile: "server.pid", DataDir: dir}); got != one.Process.Pid {
+		t.Errorf("by pid file: %d, want %d", got, one.Process.Pid)
+	}
+	// Another program's number in the pid file is not believed.
+	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(Target{PIDFile: pidFile, Port: 49151, DataDir: dir + "/two"}); got != two.Process.Pid {
+		t.Errorf("with a wrong pid file: %d, want %d", got, two.Process.Pid)
+	}
+	// A process that ends is noticed, and looked for again only after a while.
+	two.Process.Kill()
+	two.Wait()
+	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got == two.Process.Pid {
+		t.Error("a process that has ended is still read")
+	}
+	again := start("--port=49151")
+	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got == again.Process.Pid {
+		t.Error("all processes were walked over again at once")
+	}
+	now = now.Add(seekAgain + time.Second)
+	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got != again.Process.Pid {
+		t.Errorf("after a while: %d, want %d", got, again.Process.Pid)
+	}
+}
+
+func TestCompareArgs(t *testing.T) {
+	t.Parallel()
+	target := Target{DataDir: "/var/lib/mysql/", Socket: "/run/mysqld.sock", PIDFile: "/run/mysqld.pid", Port: 3306}
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"/usr/sbin/mysqld"}, 0},
+		{[]string{"mysqld", "--defaults-file=/etc/my.cnf"}, 0},
+		{[]string{"mysqld", "--datadir=/var/lib/mysql"}, 1},
+		{[]string{"mysqld", "--pid_file=/run/mysqld.pid"}, 1},
+		{[]string{"mysqld", "--port=3307"}, -1},
+		{[]string{"mysqld", "--port=3307", "--socket=/run/mysqld.sock"}, 1},
+		{[]string{"mysqld", "--datadir=/other", "--user=mysql"}, -1},
+	} {
+		if got := compareArgs(c.args, target); got != c.want {
+			t.Errorf("%q gives %d, want %d", c.args, got, c.want)
+		}
+	}
+}
+
+func TestRealDisksAreWholeDevices(t *testing.T) {
+	t.Parallel()
+	all := map[string]disk.IOCountersStat{}
+	for _, name := range []string{"sda", "sda1", "sda12", "nvme0n1", "nvme0n1p2", "mmcblk0", "mmcblk0p1", "loop0", "ram3", "zram0", "sr0", "dm-0", "md127", "vdb1"} {
+		all[name] = disk.IOCountersStat{ReadTime: 1500}
+	}
+	var got []string
+	for _, d := range realDisks(all) {
+		got = append(got, d.Name)
+		if d.ReadTime != 1.5 {
+			t.Errorf("1500 ms are %v s", d.ReadTime)
+		}
+	}
+	if diff := cmp.Diff([]string{"dm-0", "md127", "mmcblk0", "nvme0n1", "sda", "vdb1"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRealNets(t *testing.T) {
+	t.Parallel()
+	got := realNets([]net.IOCountersStat{{Name: "lo", BytesRecv: 1}, {Name: "veth12", BytesSent: 1}, {Name: "unused0"}, {Name: "eth0", BytesRecv: 5, Errin: 2, Dropout: 3}})
+	if diff := cmp.Diff([]Net{{Name: "eth0", Received: 5, ReceiveErrors: 2, SendDrops: 3}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMountOf(t *testing.T) {
+	t.Parallel()
+	all := []disk.PartitionStat{{Mountpoint: "/", Device: "root"}, {Mountpoint: "/nowhere/data", Device: "old"}, {Mountpoint: "/nowhere/data", Device: "over"},
+		{Mountpoint: "/nowhere/data2", Device: "other"}}
+	for dir, want := range map[string]string{"/nowhere/data/mysql": "over", "/nowhere/data": "over", "/nowhere/data2/x": "other", "/nowhere/dat": "root"} {
+		if m := mountOf(all, dir); m == nil || m.Device != want {
+			t.Errorf("%s lies on %+v, want %s", dir, m, want)
+		}
+	}
+	if mountOf(all, "") != nil || mountOf(all, "./data") != nil {
+		t.Error("a folder that is not known has a mount")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	files := func(t *testing.T, content map[string]string) *Local {
+		root := t.TempDir()
+		for name, text := range content {
+			path := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return newLocal(filepath.Join(root, "proc"), filepath.Join(root, "sys"), time.Now)
+	}
+	v2 := files(t, map[string]string{
+		"proc/77/cgroup": "0::/system.slice/mariadb.service\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/memory.max":     "max\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/memory.current": "5\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/cpu.max":        "max 100000\n",
+		"sys/fs/cgroup/system.slice/memory.max":                     "2147483648\n",
+		"sys/fs/cgroup/system.slice/memory.current":                 "1073741824\n",
+		"sys/fs/cgroup/cpu.max":                                     "150000 100000\n",
+	})
+	if diff := cmp.Diff(&Limits{Memory: 2 << 30, MemoryUsed: 1 << 30, CPU: 1.5}, v2.limits(77)); diff != "" {
+		t.Error(diff)
+	}
+	v1 := files(t, map[string]string{
+		"proc/self/cgroup":                                      "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":            "9223372036854771712\n",
+		"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "536870912\n",
+		"sys/fs/cgroup/memory/docker/abc/memory.usage_in_bytes": "7\n",
+		"sys/fs/cgroup/cpu/docker/abc/cpu.cfs_quota_us":         "-1\n",
+		"sys/fs/cgroup/cpu/docker/abc/cpu.cfs_period_us":        "100000\n",
+	})
+	if diff := cmp.Diff(&Limits{Memory: 512 << 20, MemoryUsed: 7}, v1.limits(0)); diff != "" {
+		t.Error(diff)
+	}
+	if got := files(t, nil).limits(0); got != nil {
+		t.Errorf("without control groups: %+v", got)
+	}
+}
