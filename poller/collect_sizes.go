@@ -13,6 +13,7 @@ import (
 
 const (
 	maxScannedTables     = 20_000 // beyond it only the first schemas up to this number are scanned
+	tablesAtOnce         = 1000   // up to so many are scanned with one statement
 	maxLargestTables     = 10     // of each schema
 	maxLargestAltogether = 500
 	maxSchemaMetrics     = 500 // the largest schemas have graphs
@@ -65,6 +66,7 @@ func collectSizes(ctx context.Context, g *Gather) error {
 		}
 	}
 	sizes := &monolith.SchemaSizes{Taken: g.Now, Schemas: []monolith.SchemaSize{}, Largest: []monolith.TableSize{}}
+	scan := sizeScan{g: g, sizes: sizes, sharedAt: -1}
 	type schema struct {
 		name   string
 		tables int
@@ -79,7 +81,14 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	if err != nil {
 		return err
 	}
-	// Small schemas first: the cap then leaves out the fewest schemas.
+	if sizes.Tables <= tablesAtOnce {
+		if err := scan.tables(ctx, "TABLE_SCHEMA NOT IN "+systemSchemas, 0); err != nil {
+			return err
+		}
+		schemas = nil
+	}
+	// Beyond that one schema a statement, so that polls get their turn in between. Small schemas first:
+	// the cap then leaves out the fewest schemas.
 	slices.SortStableFunc(schemas, func(a, b schema) int { return cmp.Compare(a.tables, b.tables) })
 	left := maxScannedTables
 	for _, s := range schemas {
@@ -91,7 +100,7 @@ func collectSizes(ctx context.Context, g *Gather) error {
 			}
 		}
 		left -= s.tables
-		if err := scanSchema(ctx, g, sizes, s.name, limit); err != nil {
+		if err := scan.tables(ctx, "TABLE_SCHEMA = "+quoteText(s.name), limit); err != nil {
 			return err
 		}
 	}
@@ -109,52 +118,68 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	return nil
 }
 
-// scanSchema adds up one schema; limit > 0 stops after that many tables. One schema a statement keeps each of them
-// short, so that a scan can be ended between two.
-func scanSchema(ctx context.Context, g *Gather, sizes *monolith.SchemaSizes, schema string, limit int) error {
-	statement := "SELECT TABLE_NAME AS table_name, ENGINE AS engine, TABLE_ROWS AS table_rows, DATA_LENGTH AS data_length," +
-		" INDEX_LENGTH AS index_length, DATA_FREE AS data_free FROM information_schema.TABLES" +
-		" WHERE TABLE_SCHEMA = " + quoteText(schema) + " AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+// sizeScan adds up tables over one or several statements.
+type sizeScan struct {
+	g     *Gather
+	sizes *monolith.SchemaSizes
+	// Without innodb_file_per_table every InnoDB table gives the free space of the one tablespace they share:
+	// it is counted once, with the first schema that has such a table.
+	shared   int64
+	sharedAt int // in sizes.Schemas; −1: none yet
+}
+
+// tables adds up the tables that a condition on TABLE_SCHEMA picks; limit > 0 stops after that many.
+func (scan *sizeScan) tables(ctx context.Context, condition string, limit int) error {
+	g, sizes := scan.g, scan.sizes
+	statement := "SELECT TABLE_SCHEMA AS table_schema, TABLE_NAME AS table_name, ENGINE AS engine, TABLE_ROWS AS table_rows," +
+		" DATA_LENGTH AS data_length, INDEX_LENGTH AS index_length, DATA_FREE AS data_free FROM information_schema.TABLES" +
+		" WHERE " + condition + " AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
 	if limit > 0 {
 		statement += fmt.Sprintf(" LIMIT %d", limit)
 	}
-	byEngine := map[string]int{} // place in sizes.Schemas
-	var largest []monolith.TableSize
-	shared := int64(0) // free space of the shared tablespace: each of its tables repeats it
-	name := printable(schema)
+	type key struct{ schema, engine string }
+	places := map[key]int{} // in sizes.Schemas
+	largest := map[string][]monolith.TableSize{}
 	err := g.Session.Query(ctx, limited(g.Identity, statement), func(row Row) error {
 		t := monolith.TableSize{
-			Schema: name, Table: printable(first(row.Text("table_name"))), Engine: printable(first(row.Text("engine"))),
-			Rows: bytesOf(row, "table_rows"), Data: bytesOf(row, "data_length"), Index: bytesOf(row, "index_length"), Free: bytesOf(row, "data_free"),
+			Schema: printable(first(row.Text("table_schema"))), Table: printable(first(row.Text("table_name"))),
+			Engine: printable(first(row.Text("engine"))),
+			Rows:   bytesOf(row, "table_rows"), Data: bytesOf(row, "data_length"), Index: bytesOf(row, "index_length"), Free: bytesOf(row, "data_free"),
 		}
 		if t.Engine == "" {
 			t.Engine = "unknown" // a table that could not be opened
 		}
-		i, ok := byEngine[t.Engine]
+		k := key{t.Schema, t.Engine}
+		i, ok := places[k]
 		if !ok {
 			i = len(sizes.Schemas)
-			byEngine[t.Engine] = i
-			sizes.Schemas = append(sizes.Schemas, monolith.SchemaSize{Schema: name, Engine: t.Engine})
+			places[k] = i
+			sizes.Schemas = append(sizes.Schemas, monolith.SchemaSize{Schema: t.Schema, Engine: t.Engine})
 		}
 		s := &sizes.Schemas[i]
 		s.Tables++
 		s.Data += t.Data
 		s.Index += t.Index
 		if t.Engine == "InnoDB" && sharedTablespace(g.Variables) {
-			shared = max(shared, t.Free)
-			s.Free = shared
+			if scan.sharedAt < 0 {
+				scan.sharedAt = i
+			}
+			scan.shared = max(scan.shared, t.Free)
+			sizes.Schemas[scan.sharedAt].Free = scan.shared
 		} else {
 			s.Free += t.Free
 		}
-		if largest = append(largest, t); len(largest) > 8*maxLargestTables {
-			largest = topTables(largest)
+		if largest[t.Schema] = append(largest[t.Schema], t); len(largest[t.Schema]) > 8*maxLargestTables {
+			largest[t.Schema] = topTables(largest[t.Schema])
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	sizes.Largest = append(sizes.Largest, topTables(largest)...)
+	for _, schema := range sortedKeys(largest) {
+		sizes.Largest = append(sizes.Largest, topTables(largest[schema])...)
+	}
 	return nil
 }
 
