@@ -60,7 +60,7 @@ func (f *Formula) At(ctx context.Context, src Source, server monolith.ServerID, 
 		return v, nil
 	}
 	return Value{Num: math.NaN(), Each: each, Explain: f.text,
-		Why: fmt.Sprintf("there are %d instances: %s", len(each), strings.Join(b.instances, ", "))}, nil
+		Why: fmt.Sprintf("there are %d instances, each with its own value", len(each))}, nil
 }
 
 // value runs the program for one instance.
@@ -90,7 +90,7 @@ func (b *bound) explain(slots []*column) string {
 		case c == nil:
 			return "=not here"
 		case c.isText != nil && c.isText[0]:
-			return fmt.Sprintf("=%q", c.text[0])
+			return "=" + quote(c.text[0])
 		case c.num[0] != c.num[0]:
 			return "=no value"
 		default:

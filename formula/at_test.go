@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +93,10 @@ func TestAtTexts(t *testing.T) {
 	if v := at(t, h, `variable.log_bin == "ON" ? "on" : "off"`, noon.Add(time.Minute), 0); v.Text != "on" || !v.IsText {
 		t.Errorf("%+v", v)
 	}
+	h.text("variable.sql_mode", -1, "\x1b[2J"+strings.Repeat("ä", 5000))
+	if v := at(t, h, "variable.sql_mode + 1", noon.Add(time.Minute), 0); len(v.Why) > 300 || strings.Contains(v.Why+v.Explain, "\x1b") {
+		t.Errorf("a long text with control characters: %+v", v)
+	}
 	if v := at(t, h, "variable.log_bin * 2", noon.Add(time.Minute), 0); v.Why != `variable.log_bin is the text "ON", a number is needed` {
 		t.Errorf("%+v", v)
 	}
@@ -156,6 +161,21 @@ func TestAtInstances(t *testing.T) {
 	}
 }
 
+// History may lay an increase out over the steps that it took. The window then ends with the last reading, inside
+// the last step.
+func TestAtInsideAStep(t *testing.T) {
+	rng := &monolith.Range{Start: noon, Step: 10 * time.Second, N: 6, Tier: "raw", Series: []monolith.Series{{
+		Metric: monolith.Metric{Name: "status.Questions"}, Kind: monolith.Counter,
+		Increase: []float64{100, 100, 100, 100, 100, 40}, Seconds: []float64{10, 10, 10, 10, 10, 4}}}}
+	for text, want := range map[string]float64{`delta(status.Questions, "30s")`: 300, `delta(status.Questions, "35s")`: 350,
+		`rate(status.Questions, "30s")`: 10, `delta(status.Questions, "38s")`: 380} {
+		v, err := mustParse(t, text).At(context.Background(), answered{rng}, 1, noon.Add(57*time.Second), 0)
+		if err != nil || math.Abs(v.Num-want) > 1e-9 {
+			t.Errorf("%s: %+v, %v, want %v", text, v, err, want)
+		}
+	}
+}
+
 // Readings after the moment don't count for it.
 func TestAtInThePast(t *testing.T) {
 	h := minutes()
@@ -183,4 +203,23 @@ func TestAtReadsWhatItNeeds(t *testing.T) {
 	if len(h.queries) != 2 || h.queries[0].Step != time.Hour || h.queries[1].Step != 10*time.Second {
 		t.Errorf("%+v", h.queries)
 	}
+}
+
+// One formula serves many goroutines.
+func TestConcurrentUse(t *testing.T) {
+	f := mustParse(t, `variable.log_bin == "OFF" ? sum(rate(status.Questions)) : status.Threads_running`)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			h := minutes()
+			req := Request{Server: 1, From: noon, To: noon.Add(time.Minute), Step: 10 * time.Second}
+			if _, err := Series(context.Background(), h, req, f); err != nil {
+				t.Error(err)
+			}
+			if v, err := f.At(context.Background(), h, 1, noon.Add(10*time.Minute), 0); err != nil || v.Num != 100 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+	wg.Wait()
 }

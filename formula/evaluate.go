@@ -102,7 +102,7 @@ func (s *slot) columns(in inputs) (map[string]*column, *lack) {
 		if in.isAbsent(s.name) {
 			return nil, &lack{why: "this server does not have " + s.name, absent: true}
 		}
-		return nil, &lack{why: "there is no reading of " + s.name + " " + in.period()}
+		return nil, &lack{why: "there is no reading for " + s.label() + " " + in.period()}
 	}
 	out := make(map[string]*column, len(series))
 	for _, one := range series {
@@ -185,7 +185,7 @@ func (b *bound) vector(slots []*column) ([]float64, string) {
 	r := c.eval(b.unit.root)
 	out := r.v
 	if out == nil || b.unit.root.op == opSlot || b.unit.root.op == opElse {
-		out = make([]float64, b.n) // the columns belong to other formulas too
+		out = make([]float64, b.n) // the column may serve other lines too
 		for i := range out {
 			out[i] = r.at(i)
 		}
@@ -257,7 +257,8 @@ func asResult(v any, err error) (float64, string) {
 		}
 		return 0, ""
 	}
-	return math.NaN(), fmt.Sprintf("the result is the text %q", v)
+	text, _ := v.(string)
+	return math.NaN(), "the result is the text " + quote(text)
 }
 
 // whyEmpty gives the reason why no step has a value; "" when one has. why is what the program said, if

@@ -67,7 +67,7 @@ func TestInstances(t *testing.T) {
 	}
 	lacks(t, h, `only(replica.lag, "nightly")`, `no instance "nightly" of replica.lag`)
 	lacks(t, h, "replica.lag + rate(host.disk_reads_total)", "no instance in common")
-	lacks(t, h, "sum(schema.data_bytes)", "no reading of schema.data_bytes")
+	lacks(t, h, "sum(schema.data_bytes)", "no reading for schema.data_bytes")
 
 	var order []string
 	for _, l := range over(t, h, "rate(host.disk_read_bytes_total)", 10*time.Second, 4).Lines {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // formatNumber writes a number in the shortest form that reads back as the same one, integers
@@ -22,6 +23,15 @@ func rounded(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// quote writes a text of a monitored server for people: escaped, and cut where it is long.
+func quote(text string) string {
+	const most = 60
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most]) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // formatLength writes a window as formulas do: "1h", "90s", "7d".

@@ -26,7 +26,7 @@ func (n noValue) Error() string { return string(n) }
 type notNumber string
 
 func (n notNumber) Error() string {
-	return fmt.Sprintf("the text %q stands where a number is needed", string(n))
+	return "the text " + quote(string(n)) + " stands where a number is needed"
 }
 
 // compile makes the scalar program of a unit. Left to itself expr takes a missing number for 0, x/0 for a big
@@ -212,7 +212,7 @@ func (r *runner) run(u *unit, slots []any, absent []bool) (any, error) {
 		}
 		for i, s := range u.slots {
 			if slots[i] == string(text) {
-				return nil, noValue(fmt.Sprintf("%s is the text %q, a number is needed", s.label(), string(text)))
+				return nil, noValue(s.label() + " is the text " + quote(string(text)) + ", a number is needed")
 			}
 		}
 		return nil, noValue(text.Error())

@@ -49,6 +49,12 @@ func (g *grid) increase(s *slot, series *monolith.Series) *column {
 			continue
 		}
 		first, frac := g.span(window, k)
+		if step := g.rng.Step.Seconds(); g.moment && sec[k] < step {
+			// The last reading lies inside this step: the window ends there, and so begins earlier.
+			if frac += 1 - sec[k]/step; frac >= 1 {
+				first, frac = first-1, frac-1
+			}
+		}
 		d, covered := increases.part(first, k, frac), seconds.part(first, k, frac)
 		if covered <= 0 || strict && covered < coverage*window.Seconds() {
 			continue
