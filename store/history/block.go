@@ -72,7 +72,6 @@ func Marshal(p Polls) ([]byte, error) {
 		}
 		w.add(uint64(key), nums)
 	}
-	w.flush() // a graph needs the facts and nothing of what would share their frame
 	for _, id := range p.IDs() {
 		var err error
 		if nums, err = p.Column(id, nums); err != nil {
@@ -133,7 +132,7 @@ func (r *Reader) Rows() []Row { return r.rows }
 // IDs implements [Polls].
 func (r *Reader) IDs() []MetricID { return r.ids }
 
-// Column implements [Polls]. An error means that a frame is damaged; columns of other frames can still be read.
+// Column implements [Polls]. An error means that the block is damaged though its checksum is right.
 func (r *Reader) Column(id MetricID, dst []monolith.Num) ([]monolith.Num, error) {
 	i, ok := slices.BinarySearch(r.ids, id)
 	if !ok {

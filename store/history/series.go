@@ -2,7 +2,6 @@ package history
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -20,14 +19,16 @@ const (
 // ratioBits is the precision of the ratio of predictOther.
 const ratioBits = 16
 
-// maxDepth is how many references may follow each other until a series that needs none.
+// maxDepth is how many references may follow each other until a series that needs none, not counting one to
+// the very same differences.
 const maxDepth = 3
 
 // series says how one series of integers is coded. The differences of predictDelta, predictDouble and
 // predictOther are those of the values divided by unit.
 type series struct {
 	method uint8
-	width  uint8  // byte planes of the residuals; 0: every residual is 0
+	coded  bool   // the residuals are not all 0
+	code   code   // of the residuals
 	first  uint64 // the first value; not used by predictLevel
 	unit   uint64 // at least 1
 	offset int64
@@ -67,8 +68,13 @@ type chooser struct {
 	bases       []base
 	exact       map[uint64]int // hash of differences → place in bases
 	differences []int64
-	best, trial []int64
+	residuals   []int64
 	sorted      []int64
+
+	chosen         series // the cheapest so far
+	cost           int    // its bits
+	numbers, trial []uint64
+	runs, others   []uint64
 }
 
 // The search for a series to predict from looks at this many of the latest candidates, and at about
@@ -80,60 +86,77 @@ const (
 	referencePrice = 64
 )
 
-// choose gives the coding of values (at least one) and the residuals, valid until the next call. index is
+// choose gives the coding of values (at least one) and the zigzag residuals, valid until the next call. index is
 // the number under which later series may refer to this one; mask is equal for series of the same rows.
-func (c *chooser) choose(values []uint64, index, mask int) (series, []int64) {
+func (c *chooser) choose(values []uint64, index, mask int) (series, []uint64) {
 	unit := c.difference(values)
 	if unit == 0 {
 		return series{method: predictConstant, first: values[0], unit: 1}, nil
 	}
 	d := c.differences
-	depth := 0
+	c.cost = math.MaxInt
+	if b, ok := c.same(d, mask); ok {
+		return series{method: predictOther, first: values[0], unit: unit, base: b.index, ratio: 1 << ratioBits}, nil
+	}
 
-	s := series{method: predictDelta, first: values[0], unit: unit, offset: c.median(d)}
-	c.best = subtract(c.best[:0], d, s.offset)
-	cost := price(c.best)
+	offset := c.median(d)
+	c.residuals = subtract(c.residuals[:0], d, offset)
+	c.try(series{method: predictDelta, first: values[0], unit: unit, offset: offset}, 0)
 
-	c.trial = append(c.trial[:0], 0)
+	c.residuals = append(c.residuals[:0], 0)
 	for i := 1; i < len(d); i++ {
-		c.trial = append(c.trial, d[i]-d[i-1])
+		c.residuals = append(c.residuals, d[i]-d[i-1])
 	}
-	if p := price(c.trial); p < cost {
-		s.method, s.offset, cost = predictDouble, d[0], p
-		c.best, c.trial = c.trial, c.best
-	}
+	c.try(series{method: predictDouble, first: values[0], unit: unit, offset: d[0]}, 0)
 
-	c.trial = c.trial[:0]
+	c.residuals = c.residuals[:0]
 	for _, v := range values {
-		c.trial = append(c.trial, int64(v))
+		c.residuals = append(c.residuals, int64(v))
 	}
-	level := c.median(c.trial)
-	c.trial = subtract(c.trial[:0], c.trial, level)
-	if p := price(c.trial); p < cost {
-		s = series{method: predictLevel, unit: 1, offset: level}
-		cost = p
-		c.best, c.trial = c.trial, c.best
-	}
+	offset = c.median(c.residuals)
+	c.residuals = subtract(c.residuals[:0], c.residuals, offset)
+	c.try(series{method: predictLevel, unit: 1, offset: offset}, 0)
 
+	depth := 0
 	if b, ok := c.nearest(d, mask); ok {
 		ratio := fit(b.differences, d)
-		c.trial = c.trial[:0]
+		c.residuals = c.residuals[:0]
 		for i, x := range b.differences {
-			c.trial = append(c.trial, d[i]-proportional(x, ratio))
+			c.residuals = append(c.residuals, d[i]-proportional(x, ratio))
 		}
-		offset := c.median(c.trial)
-		c.trial = subtract(c.trial[:0], c.trial, offset)
-		if p := price(c.trial) + referencePrice; p < cost {
-			s = series{method: predictOther, first: values[0], unit: unit, offset: offset, base: b.index, ratio: ratio}
+		offset := c.median(c.residuals)
+		c.residuals = subtract(c.residuals[:0], c.residuals, offset)
+		s := series{method: predictOther, first: values[0], unit: unit, offset: offset, base: b.index, ratio: ratio}
+		if c.try(s, referencePrice) {
 			depth = b.depth + 1
-			c.best, c.trial = c.trial, c.best
 		}
 	}
-	s.width = planes(c.best)
-	if s.method != predictLevel && depth < maxDepth && len(d) > 3 {
+	if c.chosen.method != predictLevel && len(d) > 3 {
 		c.remember(base{index: index, mask: mask, depth: depth, differences: slices.Clone(d)})
 	}
-	return s, c.best
+	return c.chosen, c.numbers
+}
+
+// try takes s and c.residuals when they are cheaper than what is chosen.
+func (c *chooser) try(s series, extra int) bool {
+	c.trial = c.trial[:0]
+	for _, r := range c.residuals {
+		u := zigzag(r)
+		s.coded = s.coded || u != 0
+		c.trial = append(c.trial, u)
+	}
+	cost := extra
+	if s.coded {
+		var bits int
+		s.code, bits = c.plan(c.trial)
+		cost += bits
+	}
+	if cost >= c.cost {
+		return false
+	}
+	c.chosen, c.cost = s, cost
+	c.numbers, c.trial = c.trial, c.numbers
+	return true
 }
 
 // difference puts the differences of values into c.differences, divided by their greatest common
@@ -171,17 +194,22 @@ func (c *chooser) remember(b base) {
 	c.bases = append(c.bases, b)
 }
 
-// nearest gives the remembered series that d follows best: one with the very same differences, or
-// the one whose multiple leaves least in the sample.
-func (c *chooser) nearest(d []int64, mask int) (found base, ok bool) {
-	if i, ok := c.exact[hash(d)]; ok && c.bases[i].mask == mask && slices.Equal(c.bases[i].differences, d) {
-		return c.bases[i], true
+// same gives the remembered series with the very same differences.
+func (c *chooser) same(d []int64, mask int) (base, bool) {
+	i, ok := c.exact[hash(d)]
+	if !ok || c.bases[i].mask != mask || !slices.Equal(c.bases[i].differences, d) {
+		return base{}, false
 	}
+	return c.bases[i], true
+}
+
+// nearest gives the remembered series whose multiple leaves least in the sample.
+func (c *chooser) nearest(d []int64, mask int) (found base, ok bool) {
 	stride := len(d)/sampleSize + 1
 	least := math.Inf(1)
 	for i := max(0, len(c.bases)-maxCandidates); i < len(c.bases); i++ {
 		b := c.bases[i]
-		if b.mask != mask || len(b.differences) != len(d) {
+		if b.mask != mask || b.depth >= maxDepth {
 			continue
 		}
 		var xy, xx float64
@@ -207,9 +235,6 @@ func (c *chooser) nearest(d []int64, mask int) (found base, ok bool) {
 
 // fit gives the ratio by which x must be multiplied to come nearest to y.
 func fit(x, y []int64) int64 {
-	if slices.Equal(x, y) {
-		return 1 << ratioBits
-	}
 	var xy, xx float64
 	for i := range x {
 		xy += float64(x[i]) * float64(y[i])
@@ -236,23 +261,6 @@ func subtract(dst, v []int64, offset int64) []int64 {
 	return dst
 }
 
-// price estimates the bits that residuals will take.
-func price(residuals []int64) (n int) {
-	for _, r := range residuals {
-		n += bits.Len64(zigzag(r))
-	}
-	return n
-}
-
-// planes gives how many bytes the largest residual needs.
-func planes(residuals []int64) uint8 {
-	var all uint64
-	for _, r := range residuals {
-		all |= zigzag(r)
-	}
-	return uint8((bits.Len64(all) + 7) / 8)
-}
-
 func magnitude(v int64) uint64 {
 	if v < 0 {
 		return -uint64(v)
@@ -275,51 +283,6 @@ func hash(v []int64) uint64 {
 		h ^= h >> 29
 	}
 	return h
-}
-
-// appendPlanes appends residuals as byte planes: the lowest bytes of all to low, the others, plane after
-// plane, to high. Each plane has few different bytes, the high ones mostly 0: that is what makes them small.
-func appendPlanes(low, high []byte, residuals []int64, width uint8) (newLow, newHigh []byte) {
-	if width == 0 {
-		return low, high
-	}
-	for _, r := range residuals {
-		low = append(low, byte(zigzag(r)))
-	}
-	for w := uint8(1); w < width; w++ {
-		for _, r := range residuals {
-			high = append(high, byte(zigzag(r)>>(8*w)))
-		}
-	}
-	return low, high
-}
-
-// readPlanes is the inverse of appendPlanes, with the offset added.
-func readPlanes(dst []int64, low, high []byte, width uint8, offset int64) {
-	n := len(dst)
-	switch width {
-	case 0:
-		for i := range dst {
-			dst[i] = offset
-		}
-	case 1:
-		for i, b := range low[:n] {
-			dst[i] = unzigzag(uint64(b)) + offset
-		}
-	case 2:
-		high = high[:n]
-		for i, b := range low[:n] {
-			dst[i] = unzigzag(uint64(b)|uint64(high[i])<<8) + offset
-		}
-	default:
-		for i, b := range low[:n] {
-			var u uint64
-			for w := int(width) - 2; w >= 0; w-- {
-				u = u<<8 | uint64(high[w*n+i])
-			}
-			dst[i] = unzigzag(u<<8|uint64(b)) + offset
-		}
-	}
 }
 
 // sum turns differences in units into values.

@@ -17,12 +17,12 @@ import (
 //
 //	magic     4 bytes: "Mh", the kind of block, the version of the form
 //	checksum  4 bytes: CRC-32C of what follows
-//	rows, and for the directory and each frame its lengths, as uvarints
+//	lengths   uvarints: rows; the directory, and the same packed; the data
 //	directory zstd: which rows have values (masks); of each column its key, form, prediction, first value …
-//	frames    zstd: the residuals of the columns, in the directory's order
+//	data      the residuals of the columns, in the directory's order; padding
 //
 // A column that never changes, follows another exactly or grows steadily has no residuals and stands in the directory
-// only. A reader decodes the directory, and then only the frames of the columns that it is asked for.
+// only. A reader unpacks the directory, and then decodes only the columns that it is asked for.
 
 // ErrCorrupt is inside every error about bytes that are not what this package wrote.
 var ErrCorrupt = errors.New("corrupt")
@@ -32,19 +32,30 @@ const (
 	formUnsigned uint8 = iota // integers from 0
 	formSigned                // integers of both signs, below 2^63
 	formDecimal               // decimals that are integers when multiplied by a power of ten
-	formMixed                 // anything: 64 bits each, and a byte that says what they are
+	formMixed                 // anything: 64 bits each, and a number that says what they are
 )
 
-// shapeMasked is set in a column's shape byte when only some rows have a value.
-const shapeMasked = 1 << 5
+// What the 64 bits of a value of formMixed are.
+const (
+	isUnsigned = iota
+	isBelowZero
+	isFloating
+)
+
+// codeSparse is set in the byte that holds a code's k when the code is sparse, and another byte follows.
+const codeSparse = 1 << 6
+
+// A column's shape byte holds its form, its prediction and whether
+const (
+	shapeMasked = 1 << (iota + 5) // only some rows have a value
+	shapeCoded                    // there are residuals
+	shapeKnown  = 1<<7 - 1
+)
 
 const (
 	tableVersion = 1
-	// frameSize is the least number of bytes in a frame before the next one begins. Smaller frames let a
-	// graph decode less, larger ones compress better.
-	frameSize = 12 << 10
-	// maxFrame bounds what a corrupt or hostile block can make us allocate for one frame or directory.
-	maxFrame = 64 << 20
+	// maxDirectory bounds what a hostile block can make us allocate.
+	maxDirectory = 64 << 20
 	// maxExponent is the most decimals for which a column of decimals is tried as integers.
 	maxExponent = 9
 )
@@ -66,7 +77,7 @@ var shared = sync.OnceValue(func() coders {
 	if err != nil {
 		panic(err) // the options above are wrong
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxFrame), zstd.WithDecoderLowmem(true))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDirectory), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err)
 	}
@@ -85,20 +96,12 @@ type tableWriter struct {
 
 	keys, shapes, firsts, rest []byte // the directory, by field, since like compresses with like
 
-	low, high []byte // residuals of the frame being filled
-	flushed   int    // columns in the frames before it
-	frames    []packedFrame
+	data []byte
 
 	chooser chooser
 	values  []uint64 // of the column being added, where it has one
-	forms   []byte
+	forms   []uint64 // of each of them, as in isUnsigned and so on
 	present []byte
-}
-
-// packedFrame is a finished frame: its columns, the lengths of its two parts, and both compressed.
-type packedFrame struct {
-	columns, low, high int
-	packed             []byte
 }
 
 func newTableWriter(rows int) *tableWriter {
@@ -121,6 +124,9 @@ func (w *tableWriter) add(key uint64, nums []monolith.Num) {
 		shape |= shapeMasked
 		w.rest = binary.AppendUvarint(w.rest, uint64(mask))
 	}
+	if s.coded {
+		shape |= shapeCoded
+	}
 	w.shapes = append(w.shapes, shape)
 	switch {
 	case s.method == predictLevel:
@@ -133,7 +139,6 @@ func (w *tableWriter) add(key uint64, nums []monolith.Num) {
 		w.rest = append(w.rest, exponent)
 	}
 	if s.method != predictConstant {
-		w.rest = append(w.rest, s.width)
 		w.rest = binary.AppendVarint(w.rest, s.offset)
 		if s.method != predictLevel {
 			w.rest = binary.AppendUvarint(w.rest, s.unit)
@@ -143,14 +148,26 @@ func (w *tableWriter) add(key uint64, nums []monolith.Num) {
 			w.rest = binary.AppendVarint(w.rest, s.ratio)
 		}
 	}
-	w.columns++
-	w.low, w.high = appendPlanes(w.low, w.high, residuals, s.width)
+	if s.coded {
+		w.append(residuals, s.code)
+	}
 	if form == formMixed {
-		w.high = append(w.high, w.forms...)
+		by, _ := w.chooser.plan(w.forms)
+		w.append(w.forms, by)
 	}
-	if len(w.low)+len(w.high) >= frameSize {
-		w.flush()
+	w.columns++
+}
+
+// append writes numbers to the data, and to the directory how to read them.
+func (w *tableWriter) append(numbers []uint64, by code) {
+	before := len(w.data)
+	w.data = w.chooser.appendNumbers(w.data, numbers, by)
+	if by.sparse {
+		w.rest = append(w.rest, by.k|codeSparse, by.runsK)
+	} else {
+		w.rest = append(w.rest, by.k)
 	}
+	w.rest = binary.AppendUvarint(w.rest, uint64(len(w.data)-before))
 }
 
 // gather puts the values that are there into w.values and w.forms, and gives the number of the mask
@@ -164,11 +181,11 @@ func (w *tableWriter) gather(nums []monolith.Num) (mask int) {
 			continue
 		}
 		w.present[i>>3] |= 1 << (i & 7)
-		form := byte(0)
+		form := uint64(isUnsigned)
 		if isFloat {
-			form = 2
+			form = isFloating
 		} else if isNegative {
-			form = 1
+			form = isBelowZero
 		}
 		w.values, w.forms = append(w.values, bits), append(w.forms, form)
 	}
@@ -186,18 +203,18 @@ func (w *tableWriter) gather(nums []monolith.Num) (mask int) {
 
 // reform finds the narrowest form of the gathered values and turns w.values into it.
 func (w *tableWriter) reform() (form, exponent uint8) {
-	floats, signed, large := 0, true, false
+	floats, signed, below := 0, true, false
 	for i, f := range w.forms {
 		negative := int64(w.values[i]) < 0
-		if f == 2 {
+		if f == isFloating {
 			floats++
-		} else if negative != (f == 1) {
+		} else if negative != (f == isBelowZero) {
 			signed = false
 		}
-		large = large || f == 1
+		below = below || f == isBelowZero
 	}
 	switch {
-	case floats == 0 && !large:
+	case floats == 0 && !below:
 		return formUnsigned, 0
 	case floats == 0 && signed:
 		return formSigned, 0
@@ -235,21 +252,8 @@ func decimals(floats []uint64) (e uint8, ok bool) {
 	return e, true
 }
 
-// flush compresses the frame being filled.
-func (w *tableWriter) flush() {
-	if len(w.low)+len(w.high) == 0 {
-		return
-	}
-	f := packedFrame{columns: w.columns - w.flushed, low: len(w.low), high: len(w.high)}
-	w.flushed = w.columns
-	f.packed = shared().enc.EncodeAll(append(w.low, w.high...), nil)
-	w.low, w.high = w.low[:0], w.high[:0]
-	w.frames = append(w.frames, f)
-}
-
 // finish appends the table to dst.
 func (w *tableWriter) finish(dst []byte, kind byte) []byte {
-	w.flush()
 	directory := binary.AppendUvarint(nil, uint64(len(w.masks)))
 	for _, m := range w.masks {
 		directory = append(directory, m...)
@@ -265,18 +269,12 @@ func (w *tableWriter) finish(dst []byte, kind byte) []byte {
 
 	start := len(dst)
 	dst = append(dst, 'M', 'h', kind, tableVersion, 0, 0, 0, 0)
-	for _, v := range []int{w.rows, len(directory), len(packed), len(w.frames)} {
+	for _, v := range []int{w.rows, len(directory), len(packed), len(w.data)} {
 		dst = binary.AppendUvarint(dst, uint64(v))
 	}
-	for _, f := range w.frames {
-		for _, v := range []int{f.columns, f.low, f.high, len(f.packed)} {
-			dst = binary.AppendUvarint(dst, uint64(v))
-		}
-	}
 	dst = append(dst, packed...)
-	for _, f := range w.frames {
-		dst = append(dst, f.packed...)
-	}
+	dst = append(dst, w.data...)
+	dst = append(dst, make([]byte, padding)...)
 	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+8:], castagnoli))
 	return dst
 }

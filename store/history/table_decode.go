@@ -10,7 +10,7 @@ import (
 
 // scratch are the buffers of decoding one column.
 type scratch struct {
-	differences [maxDepth + 1][]int64
+	differences [maxDepth + 2][]int64
 	values      []uint64
 }
 
@@ -21,24 +21,23 @@ func (s *scratch) at(depth, n int) []int64 {
 	return s.differences[depth]
 }
 
-// planesOf gives the residual bytes of a column: two slices of its frame's parts, each with what follows.
-func (t *table) planesOf(col *column) (low, high []byte, err error) {
-	if col.width == 0 && col.form != formMixed {
-		return nil, nil, nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f := &t.frames[col.frame]
-	if f.data == nil && f.err == nil {
-		f.data, f.err = unpack(f.packed, f.low+f.high)
-		if f.err != nil {
-			f.err = corrupt("frame %d: %v", col.frame, f.err)
+// residuals decodes a column's residuals into dst, with the offset added to each.
+func (t *table) residuals(dst []int64, col *column, offset int64) error {
+	if !col.coded {
+		for i := range dst {
+			dst[i] = offset
 		}
+		return nil
 	}
-	if f.err != nil {
-		return nil, nil, f.err
+	return t.numbers(dst, col.residualsIn, col.code, offset)
+}
+
+func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
+	r := bitReader{data: t.data, pos: uint(in.from) * 8, end: uint(in.to) * 8}
+	if !readNumbers(dst, r, by, offset) {
+		return corrupt("a column is longer than its data")
 	}
-	return f.data[col.low:f.low], f.data[f.low+int(col.high):], nil
+	return nil
 }
 
 // find gives the place of a key.
@@ -46,33 +45,31 @@ func (t *table) find(key uint64) (int, bool) { return slices.BinarySearch(t.keys
 
 // differences decodes the differences, in units, of a column that is predicted by them.
 func (t *table) differences(col *column, s *scratch, depth int) ([]int64, error) {
-	low, high, err := t.planesOf(col)
-	if err != nil {
-		return nil, err
-	}
-	out := s.at(depth, col.residuals(t.masks[col.mask].count))
-	switch col.method {
-	case predictDelta:
-		readPlanes(out, low, high, col.width, col.offset)
-	case predictDouble:
-		readPlanes(out, low, high, col.width, 0)
-		d := col.offset
-		for i, r := range out {
-			d += r
-			out[i] = d
-		}
-	case predictOther:
+	if col.method == predictOther {
 		base, err := t.differences(&t.columns[col.base], s, depth+1)
-		if err != nil {
+		if err != nil || !col.coded && col.offset == 0 && col.ratio == 1<<ratioBits {
+			return base, err
+		}
+		out := s.at(depth, len(base))
+		if err := t.residuals(out, col, col.offset); err != nil {
 			return nil, err
 		}
-		if col.width == 0 && col.offset == 0 && col.ratio == 1<<ratioBits {
-			return base, nil
-		}
-		readPlanes(out, low, high, col.width, col.offset)
 		for i, x := range base {
 			out[i] += proportional(x, col.ratio)
 		}
+		return out, nil
+	}
+	out := s.at(depth, t.masks[col.mask].count-1)
+	if col.method == predictDelta {
+		return out, t.residuals(out, col, col.offset)
+	}
+	if err := t.residuals(out, col, 0); err != nil {
+		return nil, err
+	}
+	d := col.offset
+	for i, r := range out {
+		d += r
+		out[i] = d
 	}
 	return out, nil
 }
@@ -87,12 +84,10 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 			s.values[i] = col.first
 		}
 	case predictLevel:
-		low, high, err := t.planesOf(col)
-		if err != nil {
+		out := s.at(0, n)
+		if err := t.residuals(out, col, col.offset); err != nil {
 			return nil, err
 		}
-		out := s.at(0, n)
-		readPlanes(out, low, high, col.width, col.offset)
 		for i, v := range out {
 			s.values[i] = uint64(v)
 		}
@@ -132,14 +127,18 @@ func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 			nums[i] = monolith.Float(float64(int64(v)) / divisor)
 		}
 	case formMixed:
-		_, high, err := t.planesOf(col)
-		if err != nil {
+		forms := s.at(0, len(values))
+		if err := t.numbers(forms, col.formsIn, col.formsCode, 0); err != nil {
 			return dst[:0], err
 		}
-		forms := high[col.residuals(len(values))*max(int(col.width)-1, 0):]
 		for i, v := range values {
-			if nums[i] = monolith.NumFromBits(v, forms[i] == 2, forms[i] == 1); forms[i] == 2 {
+			switch zigzag(forms[i]) {
+			case isFloating:
 				nums[i] = monolith.Float(math.Float64frombits(v)) // NaN, which nobody wrote, is no value
+			case isBelowZero:
+				nums[i] = monolith.NumFromBits(v, false, true)
+			default:
+				nums[i] = monolith.Uint(v)
 			}
 		}
 	}

@@ -4,21 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/bits"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// table is an opened table. It is safe for concurrent use.
+// table is an opened table. Nothing of it changes.
 type table struct {
 	rows    int
 	masks   []mask
 	keys    []uint64
 	columns []column
-
-	mu     sync.Mutex
-	frames []frame
+	data    []byte // with the padding
 }
 
 // mask says which rows a column has values in.
@@ -32,17 +30,13 @@ type column struct {
 	series
 	form, exponent uint8
 	mask           int32
-	frame          int32
-	low, high      int32 // where the residuals begin in the frame's parts
+	residualsIn    extent
+	formsIn        extent // of formMixed
+	formsCode      code
 }
 
-// frame is a group of columns' residuals, unpacked when first needed.
-type frame struct {
-	packed    []byte
-	low, high int
-	data      []byte
-	err       error
-}
+// extent is a column's part of the data.
+type extent struct{ from, to uint32 }
 
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("history: open block: %w: "+format, append([]any{ErrCorrupt}, args...)...)
@@ -63,24 +57,13 @@ func openTable(b []byte, kind byte, maxRows int) (*table, error) {
 		return nil, corrupt("the checksum does not match")
 	}
 	c := cursor{b[8:], true}
-	rows, rawLen, packedLen, frames := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
-	if !c.ok || rows == 0 || rows > uint64(maxRows) || rawLen > maxFrame || frames > uint64(len(c.b)) {
+	rows, rawLen, packedLen, dataLen := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+	if !c.ok || rows == 0 || rows > uint64(maxRows) || rawLen > maxDirectory || dataLen > math.MaxUint32-padding {
 		return nil, corrupt("its head makes no sense")
 	}
-	t := &table{rows: int(rows), frames: make([]frame, frames)}
-	counts, lengths := make([]uint64, frames), make([]uint64, frames)
-	for i := range t.frames {
-		columns, low, high, packed := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
-		if low > maxFrame || high > maxFrame || low+high > maxFrame {
-			return nil, corrupt("frame %d is too large", i)
-		}
-		t.frames[i].low, t.frames[i].high = int(low), int(high)
-		counts[i], lengths[i] = columns, packed
-	}
+	t := &table{rows: int(rows)}
 	packed := c.bytes(packedLen)
-	for i := range t.frames {
-		t.frames[i].packed = c.bytes(lengths[i])
-	}
+	t.data = c.bytes(dataLen + padding)
 	if !c.ok || len(c.b) > 0 {
 		return nil, corrupt("its lengths do not add up")
 	}
@@ -91,7 +74,7 @@ func openTable(b []byte, kind byte, maxRows int) (*table, error) {
 	if err := t.readDirectory(directory); err != nil {
 		return nil, err
 	}
-	return t, t.placeColumns(counts)
+	return t, nil
 }
 
 // spareBytes of room behind what it writes let the decompressor take its faster path.
@@ -142,7 +125,7 @@ func (t *table) readDirectory(directory []byte) error {
 		return corrupt("directory: its lengths do not add up")
 	}
 	t.keys, t.columns = make([]uint64, columns), make([]column, columns)
-	var key uint64
+	var key, at uint64
 	for i, shape := range shapes {
 		step := keys.uvarint()
 		if key+step <= key && i > 0 {
@@ -150,7 +133,7 @@ func (t *table) readDirectory(directory []byte) error {
 		}
 		key += step
 		t.keys[i] = key
-		if err := t.columns[i].read(shape, &firsts, &rest); err != nil {
+		if err := t.columns[i].read(shape, &firsts, &rest, &at); err != nil {
 			return err
 		}
 		col := &t.columns[i]
@@ -161,12 +144,16 @@ func (t *table) readDirectory(directory []byte) error {
 	if !keys.ok || !firsts.ok || !rest.ok || len(keys.b)+len(firsts.b)+len(rest.b) > 0 {
 		return corrupt("directory: it does not end with its last column")
 	}
+	if at != uint64(len(t.data)-padding) {
+		return corrupt("the data is not as long as its columns")
+	}
 	return nil
 }
 
-func (col *column) read(shape byte, firsts, rest *cursor) error {
+// read reads a column's entry. at is where its part of the data begins, and then where it ends.
+func (col *column) read(shape byte, firsts, rest *cursor, at *uint64) error {
 	col.form, col.method = shape&3, shape>>2&7
-	if col.method >= predictions || shape > shapeMasked|31 {
+	if col.method >= predictions || shape > shapeKnown {
 		return corrupt("directory: shape %#x is not known", shape)
 	}
 	if shape&shapeMasked != 0 {
@@ -185,21 +172,43 @@ func (col *column) read(shape byte, firsts, rest *cursor) error {
 			return corrupt("directory: %d decimals", col.exponent)
 		}
 	}
-	if col.method == predictConstant {
-		return nil
+	if col.method != predictConstant {
+		col.offset = rest.varint()
+		if col.method != predictLevel {
+			col.unit = rest.uvarint()
+		}
+		if col.method == predictOther {
+			col.base = int(min(rest.uvarint(), 1<<30)) // how far back; made absolute by mayFollow
+			col.ratio = rest.varint()
+		}
 	}
-	if col.width = rest.byte(); col.width > 8 {
-		return corrupt("directory: %d byte planes", col.width)
+	ok := true
+	if col.coded = shape&shapeCoded != 0; col.coded {
+		col.code, col.residualsIn, ok = rest.extent(at)
 	}
-	col.offset = rest.varint()
-	if col.method != predictLevel {
-		col.unit = rest.uvarint()
+	if col.form == formMixed && ok {
+		col.formsCode, col.formsIn, ok = rest.extent(at)
 	}
-	if col.method == predictOther {
-		col.base = int(min(rest.uvarint(), 1<<30)) // how far back; made absolute by mayFollow
-		col.ratio = rest.varint()
+	if !ok {
+		return corrupt("directory: a code makes no sense")
 	}
 	return nil
+}
+
+// extent reads how numbers are coded, and how many bytes of the data from at on they take.
+func (c *cursor) extent(at *uint64) (by code, e extent, ok bool) {
+	b := c.byte()
+	by = code{k: b & maxK, sparse: b&codeSparse != 0}
+	if by.sparse {
+		by.runsK = c.byte()
+	}
+	n := c.uvarint()
+	if b&^(maxK|codeSparse) != 0 || by.runsK > maxK || n > math.MaxUint32-*at {
+		return by, e, false
+	}
+	e = extent{uint32(*at), uint32(*at + n)}
+	*at += n
+	return by, e, true
 }
 
 // mayFollow makes column i's reference absolute and checks that it leads to an earlier column of the same rows whose
@@ -211,7 +220,7 @@ func (t *table) mayFollow(i int) bool {
 	}
 	col.base = i - col.base
 	at := col
-	for range maxDepth {
+	for range maxDepth + 1 {
 		b := &t.columns[at.base]
 		if b.mask != col.mask || b.method == predictLevel || b.method == predictConstant {
 			return false
@@ -222,42 +231,4 @@ func (t *table) mayFollow(i int) bool {
 		at = b
 	}
 	return false
-}
-
-// placeColumns works out where in its frame each column's residuals begin.
-func (t *table) placeColumns(counts []uint64) error {
-	i := 0
-	for f := range t.frames {
-		var low, high int
-		if counts[f] > uint64(len(t.columns)-i) {
-			return corrupt("frame %d has more columns than there are", f)
-		}
-		for range counts[f] {
-			col := &t.columns[i]
-			i++
-			count := t.masks[col.mask].count
-			n := col.residuals(count)
-			col.frame, col.low, col.high = int32(f), int32(low), int32(high)
-			if col.width > 0 {
-				low += n
-				high += n * int(col.width-1)
-			}
-			if col.form == formMixed {
-				high += count
-			}
-			if low > t.frames[f].low || high > t.frames[f].high {
-				return corrupt("frame %d is shorter than its columns", f)
-			}
-		}
-		if low != t.frames[f].low || high != t.frames[f].high {
-			return corrupt("frame %d is longer than its columns", f)
-		}
-	}
-	for ; i < len(t.columns); i++ { // the last ones have no residuals
-		if col := &t.columns[i]; col.width > 0 || col.form == formMixed {
-			return corrupt("column %d is in no frame", i)
-		}
-		t.columns[i].frame = -1
-	}
-	return nil
 }
