@@ -154,23 +154,24 @@ func (s *session) settle(ctx context.Context, o openOptions) error {
 
 // identify settles flavour, version and what the session may be told.
 func (s *session) identify(ctx context.Context, u *use) error {
-	vars := map[string]string{}
-	err := u.Query(ctx, identityStatement(), func(r Row) error {
-		vars[strings.ToLower(string(r.Bytes(0)))] = string(r.Bytes(1))
+	return u.locked(ctx, func() error {
+		vars := map[string]string{}
+		err := u.query(ctx, identityStatement(), func(r Row) error {
+			vars[strings.ToLower(string(r.Bytes(0)))] = string(r.Bytes(1))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		s.vars, s.identity = vars, monolith.Identify(vars)
+		if s.identity.Cloud == "" && strings.HasSuffix(s.dialed.config.Addr, ".mysql.database.azure.com:3306") {
+			s.identity.Cloud = "azure"
+		}
+		if id, err := strconv.ParseUint(vars["pseudo_thread_id"], 10, 64); err == nil {
+			s.id = id
+		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	s.vars = vars
-	s.identity = monolith.Identify(vars)
-	if s.identity.Cloud == "" && strings.HasSuffix(s.dialed.config.Addr, ".mysql.database.azure.com:3306") {
-		s.identity.Cloud = "azure"
-	}
-	if id, err := strconv.ParseUint(vars["pseudo_thread_id"], 10, 64); err == nil {
-		s.id = id
-	}
-	return nil
 }
 
 // greet asks who we are and what the server's clock says. It may fail without harm.

@@ -26,6 +26,7 @@ type scene struct {
 	grant    string // the statement that gives the running collector its rights; "" when it needs none
 	// skipsNames says that the server compares addresses only (skip_name_resolve).
 	skipsNames bool
+	host       bool // a collector of the host, not of the database
 	now        time.Time
 }
 
@@ -64,6 +65,8 @@ func explainStatement(err error, at scene) (monolith.Problem, bool) {
 	switch {
 	case errors.As(err, &answered):
 		return explainServer(answered, at), true
+	case errors.As(err, &late) && at.host:
+		return problem(monolith.ProblemTimeout, "there was "+late.Error(), "look for a file system or device of the host that does not answer"), false
 	case errors.As(err, &late):
 		return problem(monolith.ProblemTimeout, "there was "+late.Error(),
 			"look at SHOW PROCESSLIST for what it waits for; Monolith ends its own statement and asks less often until it works again"), false

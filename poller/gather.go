@@ -117,12 +117,17 @@ func (p *poll) finish(r *result) {
 	p.snap.Costs = append(p.snap.Costs, cost)
 	var until time.Time
 	if r.err != nil {
-		problem, up := explain(r.err, p.scene(r.grant))
+		at := p.scene(r.grant)
+		at.host = c.Host
+		problem, up := explain(r.err, at)
 		problem.Collector = c.Name
 		if c.Name == statusName {
 			p.snap.Up = up
 		}
-		if problem.Kind == monolith.ProblemTimeout && !isBusy(r.err) {
+		lost := errors.Is(r.err, errLost) && c.Name != statusName
+		if problem.Kind == monolith.ProblemTimeout && !isBusy(r.err) || lost {
+			// A lost connection counts too: should a statement be what crashes the server, it is not
+			// sent again at once.
 			most := maxBackoff
 			if c.Name == statusName {
 				most = maxConnectWait
@@ -202,18 +207,23 @@ func (b *backoff) failed(now time.Time, interval, most time.Duration) time.Durat
 // holds reports whether the pause lasts. A nil back-off never holds.
 func (b *backoff) holds(now time.Time) bool { return b != nil && now.Before(b.until) }
 
-// hostRun is the run of the host's collectors, which goes on beside the database's: the host is of
+// hostRun is the run of one of the host's collectors. It goes on beside the database's: the host is of
 // most interest while the database is down.
 type hostRun struct {
-	poll    *poll
-	wg      sync.WaitGroup
-	results []*result
+	result *result
+	done   chan struct{}
 }
 
-func (p *poll) startHost(ctx context.Context) *hostRun {
-	h := &hostRun{poll: p}
+// hostRuns are those of one poll.
+type hostRuns struct {
+	poll *poll
+	runs []hostRun
+}
+
+func (p *poll) startHost(ctx context.Context) *hostRuns {
+	h := &hostRuns{poll: p}
 	for _, c := range p.t.p.collectors {
-		if !c.Host || !p.t.poll.due[c.Name] || p.isOff(c) || p.t.poll.backoffs[c.Name].holds(time.Now()) {
+		if !c.Host || !p.t.poll.due[c.Name] || p.isOff(c) || p.t.poll.backoffs[c.Name].holds(time.Now()) || p.isStuck(c) {
 			continue
 		}
 		g, r := p.gatherFor(c, nil)
@@ -221,19 +231,61 @@ func (p *poll) startHost(ctx context.Context) *hostRun {
 		if c.Timeout > 0 {
 			timeout = min(timeout, c.Timeout)
 		}
-		h.results = append(h.results, r)
-		h.wg.Go(func() { p.t.p.gather(ctx, g, r, timeout) })
+		run := hostRun{r, make(chan struct{})}
+		h.runs = append(h.runs, run)
+		go func() { // waited for by merge, unless it is stuck
+			defer close(run.done)
+			p.t.p.gather(ctx, g, r, timeout)
+		}()
 	}
 	return h
 }
 
-func (h *hostRun) wait() { h.wg.Wait() }
-
-func (h *hostRun) merge() {
-	for _, r := range h.results {
-		h.poll.finish(r)
+// isStuck reports whether an earlier run of a host collector has not come back: the kernel answers
+// nothing about a file system whose server is gone, and no deadline ends that.
+func (p *poll) isStuck(c *Collector) bool {
+	stuck := p.t.poll.stuck[c.Name]
+	if stuck == nil {
+		return false
+	}
+	select {
+	case <-stuck:
+		delete(p.t.poll.stuck, c.Name)
+		return false
+	default:
+		return true
 	}
 }
+
+// merge waits for the host's collectors until the poll's deadline and takes their results over.
+func (h *hostRuns) merge(ctx context.Context) {
+	for _, run := range h.runs {
+		select {
+		case <-run.done:
+			if !isStopped(ctx) {
+				h.poll.finish(run.result)
+			}
+			continue
+		case <-ctx.Done():
+		}
+		grace := time.NewTimer(hostGrace)
+		select {
+		case <-run.done:
+			if !isStopped(ctx) {
+				h.poll.finish(run.result)
+			}
+		case <-grace.C:
+			c := run.result.collector
+			h.poll.t.poll.stuck[c.Name] = run.done
+			h.poll.finish(&result{collector: c, snap: &monolith.Snapshot{}, started: time.Now(),
+				err: &timeoutError{c.Title, pollBudget(h.poll.interval)}})
+		}
+		grace.Stop()
+	}
+}
+
+// hostGrace is how long a host collector may take to notice that its time is over.
+const hostGrace = 50 * time.Millisecond
 
 // longRuns runs the collectors that may take longer than a poll. They share the connection: the
 // polls' statements and theirs take turns, so that a scan of many schemas makes no gap in the graphs.
@@ -284,9 +336,11 @@ func (b *longRuns) merge(p *poll) {
 	b.done = nil
 	b.mu.Unlock()
 	for _, r := range done {
-		if !errors.Is(r.err, context.Canceled) {
-			p.finish(r)
+		if errors.Is(r.err, context.Canceled) {
+			p.t.poll.due[r.collector.Name] = true // it lost its connection to a new one
+			continue
 		}
+		p.finish(r)
 	}
 }
 

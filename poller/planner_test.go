@@ -294,6 +294,47 @@ func TestResumeComesFirst(t *testing.T) {
 	})
 }
 
+// A schedule that cron has lost is found by the watchdog and goes on.
+func TestWatchdogRevivesASchedule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakePolls(t, nil)
+		f.Apply(servers(1, nil), nil)
+		lost := 0
+		f.during(25*time.Second, func() {
+			for _, e := range f.planner.entries {
+				f.planner.cron.Remove(e.id)
+			}
+			lost = len(f.of(1))
+			pass(60 * time.Second)
+		})
+		if n := len(f.of(1)) - lost; n < 3 {
+			t.Errorf("%d polls in the minute after the schedule was lost", n)
+		}
+	})
+}
+
+// A server restarted, or exchanged, while Monolith was stopped begins a new run.
+func TestRememberedState(t *testing.T) {
+	t.Parallel()
+	at := time.Now().Add(-time.Hour)
+	names := monolith.NewNames([]monolith.Metric{{Name: "status.Uptime"}})
+	snap := &monolith.Snapshot{Server: 1, Seq: 99, At: at, Run: 4, Polled: true, Identity: monolith.Identity{Flavour: monolith.MariaDB, Hostname: "a", ServerID: 1},
+		Sections: []monolith.Section{{Collector: "status", NumNames: names, Nums: []monolith.Num{monolith.Uint(500)}}}}
+	ps := newPollState()
+	ps.remember((*monolith.State)(nil).With(snap))
+	if ps.seq != 99 || !sameServer(ps.identity, snap.Identity) {
+		t.Errorf("seq %d, identity %+v", ps.seq, ps.identity)
+	}
+	now := at.Add(time.Hour)
+	if !restarted(ps.uptime, ps.uptimeAt, monolith.Uint(600), now) {
+		t.Error("ten minutes of uptime after an hour are no restart")
+	}
+	if restarted(ps.uptime, ps.uptimeAt, monolith.Uint(4100), now) {
+		t.Error("a server that lived on was restarted")
+	}
+}
+
 func TestSlowdown(t *testing.T) {
 	t.Parallel()
 	var s slowdown

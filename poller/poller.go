@@ -16,8 +16,8 @@ import (
 
 // Config is what a [Poller] is made of.
 type Config struct {
-	// Collectors are run in this order; see [Collectors]. The one named "status" comes first whatever
-	// its place.
+	// Collectors are run in this order; see [Collectors]. There must be one named "status": it comes
+	// first whatever its place, and makes a poll a poll.
 	Collectors []*Collector
 	// Handle gets every snapshot, in this order and from one goroutine a server: history, live push …
 	// A handler that panics is logged and the next one still runs.
@@ -64,9 +64,6 @@ type Poller struct {
 
 // New makes a poller. It polls nothing before [Poller.Run].
 func New(cfg Config) (*Poller, error) {
-	if len(cfg.Collectors) == 0 {
-		return nil, errors.New("poller: new: there are no collectors")
-	}
 	seen := map[string]bool{}
 	for _, c := range cfg.Collectors {
 		switch {
@@ -78,6 +75,9 @@ func New(cfg Config) (*Poller, error) {
 			return nil, fmt.Errorf("poller: new: collector %s does nothing", c.Name)
 		}
 		seen[c.Name] = true
+	}
+	if !seen[statusName] {
+		return nil, errors.New("poller: new: there is no collector named status")
 	}
 	if cfg.MaxParallel <= 0 {
 		cfg.MaxParallel = 512

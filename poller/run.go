@@ -3,10 +3,7 @@ package poller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"monolith"
 )
@@ -37,14 +34,15 @@ type pollState struct {
 	due       map[string]bool      // collectors that wait for their run
 	load      *load
 	long      longRuns
-	down      bool // the last poll failed; for the log
+	stuck     map[string]<-chan struct{} // host collectors that do not come back; closed when they do
+	down      bool                       // the last poll failed; for the log
 	first     bool
 }
 
 func newPollState() pollState {
 	return pollState{
 		memories: map[string]*memory{}, backoffs: map[string]*backoff{}, started: map[string]time.Time{},
-		due: map[string]bool{}, load: newLoad(), first: true, lastUp: true,
+		due: map[string]bool{}, stuck: map[string]<-chan struct{}{}, load: newLoad(), first: true, lastUp: true,
 	}
 }
 
@@ -75,7 +73,8 @@ type poll struct {
 	deadline time.Time
 	limit    time.Duration // of a statement, at the server
 	all      bool
-	remade   int // connections made in this poll
+	remade   int  // connections made in this poll
+	again    bool // one of them after a collector lost the one before
 }
 
 // runPoll polls the server once. It gives nil when the poller stops meanwhile.
@@ -110,11 +109,10 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	host := p.startHost(ctx)
 	own, sends := ps.load.record()
 	p.database(ctx, life)
-	host.wait()
+	host.merge(ctx)
 	if isStopped(ctx) {
 		return nil
 	}
-	host.merge()
 	ps.run = max(ps.run, 1)
 	p.snap.Run = ps.run
 	p.snap.ClockGap = ps.clockGap
@@ -158,26 +156,21 @@ func (p *poll) database(ctx, life context.Context) {
 		return
 	}
 	status := p.t.p.collectors[0]
-	if status.Name != statusName {
-		status = nil
-	}
-	if status != nil && !p.status(ctx, status) {
+	if !p.status(ctx, status) {
 		return
-	}
-	if status == nil {
-		p.snap.Polled, p.snap.Up = true, true
 	}
 	for _, c := range p.t.p.collectors {
 		if c.Host || c == status || !ps.due[c.Name] || p.isOff(c) {
 			continue
 		}
-		if ctx.Err() != nil {
-			return // what is due stays due
+		if time.Until(p.deadline) < pollBudget(p.interval)/10 {
+			return // a statement with no time left would cost the connection; what is due stays due
 		}
-		if ps.session == nil || ps.session.ended != nil && p.sessionEnded() {
-			if p.remade > 1 {
-				return
+		if ps.session == nil || p.sessionEnded() {
+			if p.again {
+				return // twice in one poll is enough; what is due stays due
 			}
+			p.again = true
 			p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...)
 			if ps.session == nil {
 				return
@@ -215,121 +208,19 @@ func (p *poll) timeout(c *Collector) time.Duration {
 	return left
 }
 
-// connectionProblem sees to it that there is a session, and gives what stands in the way.
-func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
-	ps := &p.t.poll
-	if ps.session != nil {
-		if ps.session.alive(ctx) {
-			return nil
-		}
-		p.t.disconnect()
-	}
-	now := time.Now()
-	if ps.connecting.holds(now) && !p.all && ps.lastFail != nil {
-		again := *ps.lastFail
-		p.snap.Up = ps.lastUp
-		return []monolith.Problem{again}
-	}
-	p.remade++
-	s, err := p.open(ctx)
-	if err == nil {
-		p.adopt(s)
-		return nil
-	}
-	if isStopped(ctx) {
-		return nil
-	}
-	problem, up := explain(err, p.scene(""))
-	p.snap.Up = up
-	if problem.Kind == monolith.ProblemTimeout {
-		// Each try leaves the server one more connection to clear away when it wakes up.
-		wait := ps.connecting.failed(now, p.interval, maxConnectWait)
-		problem.Cure = joinSentences(problem.Cure, fmt.Sprintf("the next try is in %s", shortDuration(wait)))
-	}
-	ps.lastFail, ps.lastUp = &problem, up
-	return []monolith.Problem{problem}
-}
-
-// maxConnectWait bounds the pause between tries to connect to a server that hangs.
-const maxConnectWait = time.Minute
-
-func (p *poll) open(ctx context.Context) (*session, error) {
-	ps := &p.t.poll
-	p.t.p.connects.Add(1)
-	s, err := openSession(ctx, p.server.Endpoint, openOptions{
-		version: p.t.p.cfg.Version, limit: p.limit, interval: p.interval, orphans: ps.orphans,
-		load: ps.load, counts: p.t.p.counters(),
-	})
-	var failed *connectError
-	if errors.As(err, &failed) && failed.orphan != 0 {
-		ps.orphans = append(ps.orphans, failed.orphan)
-	}
-	return s, err
-}
-
-// adopt makes a new session the target's.
-func (p *poll) adopt(s *session) {
-	ps := &p.t.poll
-	ps.session, ps.orphans = s, nil
-	ps.idsFell = s.id != 0 && s.id < ps.thread
-	ps.thread = s.id
-	ps.connecting, ps.lastFail = backoff{}, nil
-	if s.clockGap != 0 {
-		ps.clockGap, ps.clockAt = s.clockGap, time.Now()
-	}
-	p.identified(s.identity)
-	for _, refused := range s.refused {
-		p.t.p.log.Warn("poller: the server refused a set-up statement", "server", p.server.Name, "statement", refused)
-	}
-}
-
-// identified takes over who the server is. Another server than before begins a new run.
-func (p *poll) identified(id monolith.Identity) {
-	ps := &p.t.poll
-	if !ps.identity.IsZero() && !sameServer(ps.identity, id) {
-		p.newRun()
-		p.t.p.log.Warn("poller: another server answers", "server", p.server.Name, "was", ps.identity.Hostname, "is", id.Hostname)
-	}
-	ps.identity = id
-	p.snap.Identity = id
-}
-
-// newRun begins a new life of the server: counters are not compared over it, and everything is read anew.
-func (p *poll) newRun() {
-	ps := &p.t.poll
-	ps.run = max(ps.run, 1) + 1
-	ps.uptime = monolith.Num{}
-	ps.variables = nil
-	for _, c := range p.t.p.collectors {
-		if !c.Host && (c.Schedule == monolith.Slow || c.Schedule == monolith.Hourly) {
-			ps.due[c.Name] = true
-		}
-	}
-}
-
-// disconnect gives the session up and remembers what it left at the server.
-func (t *target) disconnect() {
-	if s := t.poll.session; s != nil {
-		t.poll.long.stop()
-		s.close()
-		t.poll.orphans = addOrphan(t.poll.orphans, s)
-		t.poll.session = nil
-	}
-}
-
 // status reads the status, once more on a new connection when an idle one had gone. It reports
 // whether the poll may go on.
 func (p *poll) status(ctx context.Context, c *Collector) bool {
 	ps := &p.t.poll
-	hadAnswered := ps.session.used && p.remade == 0
+	mayRetry := ps.session.used.Load() && p.remade == 0
 	for {
 		if ps.backoffs[c.Name].holds(time.Now()) && !p.all {
 			p.snap.Up = true
 			return true // the other collectors go on
 		}
 		r := p.collect(ctx, c, ps.session, p.timeout(c))
-		if r.err != nil && errors.Is(r.err, errLost) && hadAnswered && ctx.Err() == nil {
-			hadAnswered = false
+		if r.err != nil && errors.Is(r.err, errLost) && mayRetry && ctx.Err() == nil {
+			mayRetry = false
 			p.t.disconnect()
 			p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...)
 			if ps.session == nil {
@@ -342,13 +233,13 @@ func (p *poll) status(ctx context.Context, c *Collector) bool {
 			return p.snap.Up && ps.session != nil && !p.sessionEnded()
 		}
 		p.snap.Polled, p.snap.Up = true, true
-		p.judgeStatus(r)
+		p.judgeStatus(ctx, r)
 		return true
 	}
 }
 
 // judgeStatus takes from the status when it was taken, and whether the server lived on since the last.
-func (p *poll) judgeStatus(r *result) {
+func (p *poll) judgeStatus(ctx context.Context, r *result) {
 	ps := &p.t.poll
 	taken := r.use.sent.Add(r.use.done.Sub(r.use.sent) / 2)
 	p.snap.Taken = taken
@@ -373,6 +264,13 @@ func (p *poll) judgeStatus(r *result) {
 	}
 	ps.idsFell = false
 	if again {
+		if p.remade == 0 {
+			// The connection lived on: a proxy stands between, and behind it may be another server now.
+			s := ps.session
+			if s.identify(ctx, &use{s: s, limit: p.limit}) == nil {
+				p.identified(s.identity)
+			}
+		}
 		p.snap.Restart = true
 		p.newRun()
 		p.t.p.log.Warn("poller: the server was restarted", "server", p.server.Name, "uptime", uptime.String())
@@ -388,16 +286,6 @@ func restarted(before monolith.Num, beforeAt time.Time, now monolith.Num, at tim
 	}
 	between := at.Sub(beforeAt)
 	return now.Float64() < before.Float64() || now.Float64()+5+0.01*between.Seconds() < between.Seconds()
-}
-
-// scene gives what is known for the explanation of an error.
-func (p *poll) scene(grant string) scene {
-	at := scene{endpoint: p.server.Endpoint, identity: p.t.poll.identity, grant: grant, now: time.Now()}
-	if s := p.t.poll.session; s != nil {
-		at.account = quoteAccount(s.account)
-		at.skipsNames = s.vars["skip_name_resolve"] == "ON"
-	}
-	return at
 }
 
 // noteChange logs when a server goes away and when it comes back.
@@ -430,15 +318,4 @@ func joinSentences(a, b string) string {
 		return b
 	}
 	return a + "; " + b
-}
-
-// counters let a session count for the whole poller.
-func (p *Poller) counters() *counters {
-	return &counters{
-		statement: func(n int64) { p.statements.Add(uint64(n)) },
-		received:  func(n int64) { p.bytes.Add(uint64(n)) },
-		refused: func(statement string, err *mysql.MySQLError) {
-			p.log.Debug("poller: the server refused a statement", "statement", cut(statement, 200), "error", err.Number)
-		},
-	}
 }

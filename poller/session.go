@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -35,7 +36,7 @@ type session struct {
 	refused  []string          // set-up statements that the server refused
 	clockGap time.Duration     // server − monitor, 0 while not measured
 	opened   time.Time
-	used     bool // a statement of a poll was answered
+	used     atomic.Bool // a statement was answered
 
 	load   *load
 	counts *counters
@@ -163,15 +164,13 @@ func (u *use) query(ctx context.Context, statement string, row func(Row) error) 
 	if err := u.setLimit(ctx); err != nil {
 		return err
 	}
-	measure, askingToo := u.s.load.wants(statement)
+	status, itself := u.s.load.wants(statement)
+	if status {
+		u.s.measureStatus(ctx)
+	}
 	var before *ownReading
-	if measure {
-		before = u.s.readStatus(ctx)
-		if askingToo {
-			again := u.s.readStatus(ctx)
-			u.s.load.measuredAsking(before, again)
-			before = again
-		}
+	if itself {
+		before = u.s.readStatus(ctx, sessionStatus)
 	}
 	u.sent = time.Now()
 	rows, bytes, err := u.s.send(ctx, statement, u.maxBytes, row)
@@ -180,8 +179,8 @@ func (u *use) query(ctx context.Context, statement string, row func(Row) error) 
 	u.rows += rows
 	u.bytes += bytes
 	u.s.load.sent(statement)
-	if measure && err == nil {
-		u.s.load.measured(statement, before, u.s.readStatus(ctx))
+	if itself && err == nil {
+		u.s.load.measured(statement, before, u.s.readStatus(ctx, sessionStatus))
 	}
 	return err
 }
@@ -308,7 +307,7 @@ func (s *session) verdict(ctx context.Context, err error) error {
 	var row *rowError
 	switch {
 	case err == nil:
-		s.used = true
+		s.used.Store(true)
 		return nil
 	case errors.As(err, &row):
 		return row.err
@@ -321,7 +320,7 @@ func (s *session) verdict(ctx context.Context, err error) error {
 	}
 	var refused *mysql.MySQLError
 	if errors.As(err, &refused) {
-		s.used = true
+		s.used.Store(true)
 		if endsConnection(refused.Number) {
 			return s.end(fmt.Errorf("%w: %w", errLost, err))
 		}

@@ -36,14 +36,6 @@ func ownThreads(tb testing.TB, db *sql.DB, user string) []int64 {
 	return ids
 }
 
-func globalStatus(tb testing.TB, db *sql.DB, name string) (n int64) {
-	tb.Helper()
-	if err := db.QueryRowContext(tb.Context(), "SHOW GLOBAL STATUS LIKE '"+name+"'").Scan(&name, &n); err != nil {
-		tb.Fatal(err)
-	}
-	return n
-}
-
 func TestRestartBeginsANewRun(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.MariaDB(t)
