@@ -244,10 +244,16 @@ func nameTaken(err error, name string) error {
 
 // changed lets polling and the open pages follow. It must happen even when the client is gone by now.
 func (s *Server) changed(ctx context.Context) {
-	s.live.inventoryChanged()
+	ctx = context.WithoutCancel(ctx)
 	if s.cfg.OnChange != nil {
-		s.cfg.OnChange(context.WithoutCancel(ctx))
+		s.cfg.OnChange(ctx)
 	}
+	servers, err := s.store.Servers(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "open pages do not learn of a change", "err", err)
+		return
+	}
+	s.live.inventoryChanged(servers)
 }
 
 func (s *Server) changeServer(w http.ResponseWriter, r *http.Request) error {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -198,6 +199,29 @@ func TestNothingSecretLeaves(t *testing.T) {
 	if !strings.Contains(all.String(), `"password_set":true`) {
 		t.Error("answers do not say that a password is set")
 	}
+}
+
+// Whatever is sent, the answer is a problem or a server that can be sent back.
+func FuzzServerBody(f *testing.F) {
+	f.Add(`{"name":"x","endpoint":{"host":"h","port":3306},"tags":["a"],"schedules":{"fast":"@every 1s"}}`)
+	f.Add(`{"endpoint":null,"tags":null,"schedules":null,"ram":null}`)
+	f.Add(`{"name":{"a":1},"endpoint":[[]],"schedules":[]}`)
+	f.Add(`{"Name":"x","name":"y","name":"z"}`)
+	f.Add("null")
+	f.Fuzz(func(t *testing.T, body string) {
+		server := monolith.Server{Name: "old", Tags: []string{"a", "b"}, Schedules: map[string]string{"fast": "@every 2s"},
+			Endpoint: monolith.Endpoint{Host: "h", Password: "canary"}}
+		before := server
+		if _, err := readServerJSON([]byte(body), &server); err != nil {
+			if !errors.Is(err, monolith.ErrInvalid) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%q: %v", body, err)
+			}
+			return
+		}
+		if len(before.Tags) != 2 || before.Tags[0] != "a" || before.Tags[1] != "b" || before.Schedules["fast"] != "@every 2s" {
+			t.Errorf("%q changed what it was read over: %v %v", body, before.Tags, before.Schedules)
+		}
+	})
 }
 
 func TestListsAreStableAndPaged(t *testing.T) {

@@ -223,6 +223,8 @@ func (s *Server) showProblems(w http.ResponseWriter, r *http.Request) error {
 	if st != nil {
 		problems = append(problems, st.Problems...)
 	}
+	// The connection's problem, whose collector is "", comes first: it explains the others.
+	slices.SortStableFunc(problems, func(a, b monolith.Problem) int { return cmp.Compare(a.Collector, b.Collector) })
 	return s.respond(w, r, http.StatusOK, "answer", struct {
 		about
 		Problems []monolith.Problem `json:"problems"`

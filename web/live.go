@@ -63,10 +63,17 @@ func (l *live) push(snap *monolith.Snapshot) {
 	l.wake()
 }
 
-// inventoryChanged makes streams look again which servers they are for.
-func (l *live) inventoryChanged() {
+// inventoryChanged makes streams look again which servers they are for, and forgets those that are gone.
+func (l *live) inventoryChanged(servers []monolith.Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	kept := make(map[monolith.ServerID]*liveEntry, len(servers))
+	for i := range servers {
+		if e := l.entries[servers[i].ID]; e != nil {
+			kept[servers[i].ID] = e
+		}
+	}
+	l.entries = kept
 	l.epoch++
 	l.wake()
 }
