@@ -3,6 +3,7 @@ package poller
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,7 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			if n := value(t, snap, "host.memory_total_bytes", ""); n < 1<<20 {
 				t.Errorf("the host has %v bytes of memory", n)
 			}
+			checkDocumentation(t, snap)
 			checkAccounts(t, snap)
 			checkOrigins(t, snap)
 
@@ -188,6 +190,28 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 				t.Errorf("mysqld has %v bytes of memory", n)
 			}
 		})
+	}
+}
+
+// checkDocumentation: every name of ours stands in the documentation; those of the server are its own.
+func checkDocumentation(t *testing.T, snap *monolith.Snapshot) {
+	t.Helper()
+	b, err := os.ReadFile("../docs/collectors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range snap.Sections {
+		for _, names := range []*monolith.Names{s.NumNames, s.TextNames} {
+			for i := range names.Len() {
+				switch m := names.At(i); m.Namespace() {
+				case "status", "variable", "innodb":
+				default:
+					if !strings.Contains(string(b), "`"+m.Name+"`") && !strings.Contains(string(b), "`"+m.Name+"[") {
+						t.Errorf("docs/collectors.md does not have %s", m.Name)
+					}
+				}
+			}
+		}
 	}
 }
 
