@@ -19,7 +19,6 @@ type block struct {
 	firstSeq, lastSeq uint64
 	polls             int
 	payload           []byte
-	from, until       int64 // for a read: only what lies between counts, unix ms; from 0: all
 }
 
 // maxRow bounds a row's payload, so that any max_allowed_packet takes it, escaped.

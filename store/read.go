@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -54,11 +56,11 @@ func (db *DB) Read(ctx context.Context, q monolith.Query) (*monolith.Range, erro
 	}
 	t.mu.Lock()
 	polls := t.polls[:len(t.polls):len(t.polls)]
-	interval := t.interval
+	interval, packed := t.interval, t.packed
 	wants := db.wants(t, q.Metrics, &r)
 	t.mu.Unlock()
 
-	plan := reading{db: db, tail: t, grid: grid, polls: polls, from: q.From, to: q.To, step: q.Step, interval: interval}
+	plan := reading{db: db, tail: t, grid: grid, polls: polls, packed: packed, from: q.From, to: q.To, step: q.Step, interval: interval}
 	for i := range wants {
 		w := &wants[i]
 		m, _ := db.names.metric(w.id)
@@ -133,6 +135,7 @@ type reading struct {
 	from, to time.Time
 	step     time.Duration
 	interval time.Duration
+	packed   uint64        // seq of the last poll that was in a block then
 	lookBack time.Duration // how far before from a value may lie that still counts
 }
 
@@ -151,18 +154,33 @@ func (p *reading) numbers(ctx context.Context, wants []want) (tier int, err erro
 	since := p.from.Add(-max(p.lookBack, 2*p.interval, time.Second)).UnixMilli()
 	packed := uint64(0)
 	if len(p.polls) == 0 || p.polls[0].at > since {
-		var blocks []block
-		err := p.db.inRead(ctx, func(tx *sqlx.Tx) error {
-			// The transaction sees blocks and packed_seq of one moment, at or after the one of p.polls: a
-			// poll is in a block or in p.polls above packed_seq, and in one of them only.
-			err := each(ctx, tx, func(rows *sqlx.Rows) error { return rows.Scan(&packed) },
-				"SELECT packed_seq FROM progress WHERE server_id = ?", int64(p.tail.id))
-			if err != nil {
-				return err
+		var blocks []place
+		if p.wanted() == tierRaw {
+			// A raw block holds polls that were in the tail before: those from before the tail of this read
+			// count, whatever is packed meanwhile.
+			if packed = p.packed; len(p.polls) > 0 {
+				packed = p.polls[0].seq - 1
 			}
-			blocks, tier, err = p.blocks(ctx, tx, since)
-			return err
-		})
+			if blocks, tier, err = p.blocks(ctx, p.db.r, since); err == nil {
+				blocks = slices.DeleteFunc(blocks, func(b place) bool { return b.tier == tierRaw && b.firstSeq > packed })
+				blocks, err = p.db.openBlocks(ctx, p.db.r, blocks)
+			}
+		} else {
+			err = p.db.inRead(ctx, func(tx *sqlx.Tx) error {
+				// Roll-ups grow by what is packed. The transaction sees them and packed_seq of one moment, at or
+				// after the one of p.polls: a poll is in a roll-up or in p.polls above packed_seq, not in both.
+				err := each(ctx, tx, func(rows *sqlx.Rows) error { return rows.Scan(&packed) },
+					"SELECT packed_seq FROM progress WHERE server_id = ?", int64(p.tail.id))
+				if err != nil {
+					return err
+				}
+				if blocks, tier, err = p.blocks(ctx, tx, since); err != nil {
+					return err
+				}
+				blocks, err = p.db.openBlocks(ctx, tx, blocks)
+				return err
+			})
+		}
 		if err != nil {
 			return tier, err
 		}
@@ -186,76 +204,76 @@ func (p *reading) wanted() int {
 	return tierRaw
 }
 
-// blocks reads the blocks that serve the range. Each tier serves from where it begins on this server; what
+// blocks finds the blocks that serve the range. Each tier serves from where it begins on this server; what
 // lies before is left to the next coarser one.
-func (p *reading) blocks(ctx context.Context, tx *sqlx.Tx, since int64) (blocks []block, tier int, err error) {
+func (p *reading) blocks(ctx context.Context, q queryer, since int64) (blocks []place, tier int, err error) {
 	end := p.to.Add(2 * p.interval).UnixMilli()
 	tier = p.wanted()
 	for level := tier; ; level++ {
-		var begin *int64
-		if level < tierHour {
-			if err := tx.GetContext(ctx, &begin, "SELECT MIN(start_ms) FROM history_block WHERE server_id = ? AND tier = ?", int64(p.tail.id), level); err != nil {
-				return nil, tier, err
-			}
-		}
 		low := since
-		if level == tierTen || level == tierHour {
+		if level != tierRaw {
 			from, _ := span(level, time.UnixMilli(since))
 			low = from.UnixMilli()
 		}
 		// The last block that begins before the range may reach into it.
-		found, err := readBlocks(ctx, tx, `AND tier = ? AND start_ms < ? AND start_ms >=
+		found, err := places(ctx, q, `AND tier = ? AND start_ms < ? AND start_ms >=
 			(SELECT COALESCE(MAX(start_ms), 0) FROM history_block WHERE server_id = ? AND tier = ? AND start_ms <= ?)`,
 			p.tail, level, end, int64(p.tail.id), level, low)
 		if err != nil {
 			return nil, tier, err
 		}
-		found = slices.DeleteFunc(found, func(b block) bool { return b.last < since })
+		reaches := len(found) > 0 && found[0].start <= low
+		seam := int64(0)
+		if !reaches && level < tierHour {
+			if seam, err = p.seam(ctx, q, level); err != nil {
+				return nil, tier, err
+			}
+		}
+		found = slices.DeleteFunc(found, func(b place) bool { return b.last < since })
 		if len(found) > 0 {
 			tier = max(tier, level)
 		}
 		for i := range found {
-			found[i].until = end
+			found[i].from, found[i].until = seam, end
 		}
 		blocks = append(found, blocks...)
-		if level == tierHour || begin != nil && *begin <= since {
+		if seam == 0 {
 			return blocks, tier, nil
 		}
-		if begin != nil {
-			step := tierSteps[level+1].Milliseconds()
-			older := false
-			if err := each(ctx, tx, func(rows *sqlx.Rows) error {
-				var first int64
-				if err := rows.Scan(&first); err != nil {
-					return err
-				}
-				older = first < (*begin-1)/step*step
-				return nil
-			}, "SELECT first_ms FROM history_block WHERE server_id = ? AND tier = ? ORDER BY start_ms, part LIMIT 1", int64(p.tail.id), level+1); err != nil {
-				return nil, tier, err
-			}
-			if !older {
-				return blocks, tier, nil // history begins here
-			}
-			// The coarser tier serves whole buckets; this one begins where the last of them ends.
-			seam := (*begin + step - 1) / step * step
-			for i := range blocks {
-				if blocks[i].tier == level {
-					blocks[i].from = seam
-				}
-			}
-			end = min(end, seam)
-		}
+		end = min(end, seam)
 	}
 }
 
-// feed puts what lies between a block's limits into the lines.
-func (p *reading) feed(b block, wants []want) error {
-	if b.tier != tierRaw {
-		reader, err := history.OpenTier(b.payload)
-		if err != nil {
-			return err
+// seam finds where the coarser tier hands over to this one: at the end of its last bucket that this one
+// does not hold whole. 0: the coarser tier reaches no further back.
+func (p *reading) seam(ctx context.Context, q queryer, level int) (int64, error) {
+	var begin, older sql.NullInt64
+	rows, err := q.QueryxContext(ctx, `SELECT (SELECT MIN(start_ms) FROM history_block WHERE server_id = ? AND tier = ?),
+		(SELECT first_ms FROM history_block WHERE server_id = ? AND tier = ? ORDER BY start_ms, part LIMIT 1)`,
+		int64(p.tail.id), level, int64(p.tail.id), level+1)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&begin, &older); err != nil {
+			return 0, err
 		}
+	}
+	step := tierSteps[level+1].Milliseconds()
+	switch {
+	case !older.Valid, begin.Valid && older.Int64 >= (begin.Int64-1)/step*step:
+		return 0, rows.Err()
+	case !begin.Valid:
+		return math.MaxInt64, rows.Err() // nothing of this tier is left: the coarser one serves up to the tail
+	}
+	return (begin.Int64 + step - 1) / step * step, rows.Err()
+}
+
+// feed puts what lies between a block's limits into the lines.
+func (p *reading) feed(b place, wants []want) error {
+	if reader := b.block.tier; reader != nil {
+		var err error
 		var cells []history.Cell
 		for i := range wants {
 			if wants[i].text {
@@ -275,11 +293,7 @@ func (p *reading) feed(b block, wants []want) error {
 		}
 		return nil
 	}
-	reader, err := history.Open(b.payload)
-	if err != nil {
-		return err
-	}
-	return p.columns(reader, b.from, wants)
+	return p.columns(b.block.raw, b.from, wants)
 }
 
 // columns puts polls after a moment into the lines.

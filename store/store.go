@@ -70,6 +70,7 @@ type DB struct {
 	names dictionary
 	spool spool
 	count counters
+	cache blockCache
 
 	mu        sync.RWMutex
 	byServer  map[monolith.ServerID]*tail
