@@ -137,48 +137,87 @@ func (s *Server) drawFor(ctx context.Context, server *monolith.Server, req graph
 	return graph.Draw(ctx, s.store, target, req, graphs...)
 }
 
-// drawTogether draws one graph for several servers on the same panels.
+// drawTogether draws one graph for several servers on the same panels and one axis.
 func (s *Server) drawTogether(ctx context.Context, d drawable, v view) (*graph.Drawing, error) {
 	req := s.request(v, d.servers[0].ID)
 	for i := range d.servers {
 		req.Step = max(req.Step, s.request(v, d.servers[i].ID).Step)
 	}
-	var all *graph.Drawing
-	var names []string
+	all, err := s.drawEach(ctx, d, req)
+	if err != nil {
+		return nil, err
+	}
+	// History answers in longer steps where only a coarse tier reaches so far back, and that may differ
+	// between servers: one axis needs the longest.
+	longest := req.Step
+	for _, one := range all {
+		longest = max(longest, time.Duration(one.Step)*time.Second)
+	}
+	if slices.ContainsFunc(all, func(one *graph.Drawing) bool { return time.Duration(one.Step)*time.Second != longest }) {
+		req.Step = longest
+		if all, err = s.drawEach(ctx, d, req); err != nil {
+			return nil, err
+		}
+	}
+	together, err := merge(all)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := s.marksOf(ctx, d.servers, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
+	if err != nil {
+		return nil, err
+	}
+	together.Marks = orEmpty(marks)
+	return together, nil
+}
+
+// drawEach draws a graph for each of its servers and writes the server's name to the lines.
+func (s *Server) drawEach(ctx context.Context, d drawable, req graph.Request) ([]*graph.Drawing, error) {
+	all := make([]*graph.Drawing, len(d.servers))
 	for i := range d.servers {
 		drawn, err := s.drawFor(ctx, &d.servers[i], req, d.graph)
 		if err != nil {
 			return nil, err
 		}
-		one := drawn[0]
-		for p := range one.Panels {
-			for l := range one.Panels[p].Lines {
-				one.Panels[p].Lines[l].Server = d.servers[i].Name
-			}
-		}
-		names = append(names, d.servers[i].Name)
-		if all == nil || len(all.Panels) == 0 {
-			all = one
-			continue
-		}
-		if len(one.Panels) > 0 && !slices.Equal(one.Times, all.Times) && len(one.Times) > 0 {
-			continue // another tier, so another axis: shown on the server's own page
-		}
-		for p := range one.Panels {
-			if at := slices.IndexFunc(all.Panels, func(pd graph.PanelDrawing) bool { return pd.Title == one.Panels[p].Title }); at >= 0 {
-				all.Panels[at].Lines = append(all.Panels[at].Lines, one.Panels[p].Lines...)
-			} else {
-				all.Panels = append(all.Panels, one.Panels[p])
+		all[i] = drawn[0]
+		for p := range all[i].Panels {
+			for l := range all[i].Panels[p].Lines {
+				all[i].Panels[p].Lines[l].Server = d.servers[i].Name
 			}
 		}
 	}
-	all.Server = strings.Join(names, ", ")
-	marks, err := s.marksOf(ctx, d.servers, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
-	if err != nil {
-		return nil, err
-	}
-	all.Marks = orEmpty(marks)
 	return all, nil
+}
+
+// merge puts the lines of all drawings into the panels of one. Panels are the same when their titles are.
+func merge(all []*graph.Drawing) (*graph.Drawing, error) {
+	var together *graph.Drawing
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.Server
+		switch {
+		case together == nil, len(together.Panels) == 0:
+			together = one
+			continue
+		case len(together.Times) == 0:
+			together.Times, together.Tier = one.Times, one.Tier
+		case len(one.Times) > 0 && !slices.Equal(one.Times, together.Times):
+			return nil, fmt.Errorf("web: draw %s: the servers %q and %q are not on one axis", one.ID, names[0], one.Server)
+		}
+		for _, p := range one.Panels {
+			at := slices.IndexFunc(together.Panels, func(o graph.PanelDrawing) bool { return o.Title == p.Title })
+			if at < 0 {
+				together.Panels = append(together.Panels, p)
+				continue
+			}
+			into := &together.Panels[at]
+			if into.Lines = append(into.Lines, p.Lines...); len(into.Lines) > 0 {
+				into.Note = ""
+			}
+		}
+	}
+	together.Server = strings.Join(names, ", ")
+	return together, nil
 }
 
 // showDrawings draws several graphs of several servers at once: one page's worth. Without graph= it is

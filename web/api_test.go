@@ -232,6 +232,17 @@ func TestOwnGraphs(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/1", "b"}, on); diff != "" {
 		t.Errorf("lines of servers: %s", diff)
 	}
+	// Where history of one server is coarser, all are drawn in its steps: no line is left out.
+	x.store.coarse = map[monolith.ServerID]time.Duration{x.store.servers[1].ID: 10 * time.Minute}
+	drawings = list[graph.Drawing](t, x.get(t, "/api/v1/drawings?server=b&graph="+id), "drawings")
+	if d := drawings[0]; d.Step != 600 || len(d.Panels[0].Lines) != 2 || len(d.Panels[0].Lines[0].V) != len(d.Times) || len(d.Panels[0].Lines[1].V) != len(d.Times) {
+		t.Errorf("with a coarse server: step %d, %d lines", d.Step, len(d.Panels[0].Lines))
+	}
+	v := x.series(t, "/api/v1/series?server=a%2F1&server=b&expr=status.Threads_running")
+	if v.Step != 600 || len(v.Series) != 2 || len(v.Series[0].V) != len(v.T) || len(v.Series[1].V) != len(v.T) {
+		t.Errorf("series with a coarse server: step %d, %d series", v.Step, len(v.Series))
+	}
+	x.store.coarse = nil
 	bad := strings.Replace(ownDefinition, "status.Questions", "status.Qestions", 1)
 	p := wantProblem(t, post(map[string]any{"definition": bad}), 400, kindInvalid, "mine.panels[0].series[0].expr")
 	if p.Column != 6 || !strings.Contains(p.Cure+p.Detail, "Questions") {

@@ -31,7 +31,8 @@ type fakeStore struct {
 	graphs    []monolith.SavedGraph
 	retention monolith.Retention
 	texts     map[string]string
-	broken    error // every call gives it
+	broken    error                               // every call gives it
+	coarse    map[monolith.ServerID]time.Duration // the least step of a server's history
 	reads     int
 	lastID    int64
 }
@@ -139,6 +140,7 @@ func (f *fakeStore) Read(_ context.Context, q monolith.Query) (*monolith.Range, 
 	if f.broken != nil {
 		return nil, f.broken
 	}
+	q.Step = max(q.Step, f.coarse[q.Server])
 	start := q.From.Truncate(q.Step)
 	r := &monolith.Range{Start: start, Step: q.Step, Tier: "raw", N: int((q.To.Sub(start) + q.Step - 1) / q.Step)}
 	for _, name := range q.Metrics {
