@@ -176,6 +176,17 @@ func TestAtInsideAStep(t *testing.T) {
 	}
 }
 
+// Where the poll of the last step is still to come the window ends with the poll before.
+func TestAtBeforeThePoll(t *testing.T) {
+	rng := &monolith.Range{Start: noon, Step: 10 * time.Second, N: 5, Tier: "raw", Series: []monolith.Series{{
+		Metric: monolith.Metric{Name: "status.Questions"}, Kind: monolith.Counter,
+		Increase: []float64{100, 200, 300, 400, none}, Seconds: []float64{10, 10, 10, 10, none}}}}
+	v, err := mustParse(t, `delta(status.Questions, "20s")`).At(context.Background(), answered{rng}, 1, noon.Add(47*time.Second), 0)
+	if err != nil || v.Num != 700 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 // Readings after the moment don't count for it.
 func TestAtInThePast(t *testing.T) {
 	h := minutes()
@@ -196,6 +207,15 @@ func TestAtReadsWhatItNeeds(t *testing.T) {
 	h := &history{interval: 6 * time.Hour}
 	h.gauge("schema.total_data_bytes", 5, 6, 7)
 	if v := at(t, h, "schema.total_data_bytes", noon.Add(17*time.Hour), 0); v.Num != 7 {
+		t.Errorf("%+v", v)
+	}
+	h.gauge("variable.max_connections", 1, 1, 1)
+	h.gauge("status.Threads_running", 1, 1, 1)
+	late := noon.Add(12*time.Hour + 14*time.Minute)
+	if v := at(t, h, "variable.max_connections", late, 0); v.Num != 1 {
+		t.Errorf("%+v", v)
+	}
+	if v := at(t, h, "status.Threads_running", late, 0); v.Num == v.Num {
 		t.Errorf("%+v", v)
 	}
 	h.queries = nil

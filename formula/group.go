@@ -58,7 +58,7 @@ func (g *group) columns(in inputs) (map[string]*column, *lack) {
 // one picks an instance.
 func (g *group) one(b *bound) (map[string]*column, *lack) {
 	for _, instance := range b.instances {
-		if instance != g.instance || !b.plural && instance != "" {
+		if instance != g.instance {
 			continue
 		}
 		slots := b.of(instance)

@@ -55,6 +55,30 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Operators bind as they do in mathematics, and what is printed keeps that.
+func TestPrecedence(t *testing.T) {
+	for text, want := range map[string]float64{
+		"2 ** 3 ** 2": 512, "(2 ** 3) ** 2": 64, "10 - (4 - 3)": 9, "10 - 4 - 3": 3, "16 / (4 / 2)": 8, "16 / 4 / 2": 2,
+		"-(2 + 3)": -5, "-2 ** 2": -4, "(-2) ** 2": 4, "1 - -1": 2, "2 + 3 * 4": 14, "(2 + 3) * 4": 20, "7 % 4 * 2": 6, "2 ^ 3": 8,
+		"(1 > 2 ? 10 : 20) + 1": 21, "1 > 2 ? 10 : 20 + 1": 21, "1 < 2 ? 3 < 2 ? 1 : 2 : 3": 2, "(1 < 2) == (2 < 3) ? 1 : 0": 1,
+		"not (1 > 2) and 2 > 1 ? 1 : 0": 1, "1 > 2 and 1 > 2 or 2 > 1 ? 1 : 0": 1, "1 > 2 and (1 > 2 or 2 > 1) ? 1 : 0": 0,
+		"1 in [2, 3] or 4 in [4] ? 1 : 0": 1, "3 not in [1, 2] ? 1 : 0": 1, "+5": 5, "round(2.5)": 3, "round(-2.5)": -3, "round(1.005 * 1000)": 1005,
+		"round(12.3456, 2)": 12.35, "round(1e300, 15)": 1e300, "floor(-1.5)": -2, "ceil(-1.5)": -1, "abs(-3)": 3, "greatest(1, 5, 3)": 5, "least(4, 2, 3)": 2,
+		"percent(1, 4)": 25, "1e3": 1000, "1_000": 1000, "0x10": 16,
+	} {
+		f := mustParse(t, text)
+		printed := f.unit.print(f.unit.root, func(int) string { return "" })
+		for _, form := range []string{text, printed} {
+			if v := at(t, ten(), form, noon, 0); v.Num != want {
+				t.Errorf("%s = %v (%s), want %v", form, v.Num, v.Why, want)
+			}
+			if r := over(t, ten(), form, time.Second, 1); len(r.Lines) != 1 || r.Lines[0].V[0] != want {
+				t.Errorf("%s in a series: %v, want %v", form, r.Lines, want)
+			}
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct {
 		text   string
@@ -228,6 +252,14 @@ func TestInputs(t *testing.T) {
 	}
 	if d := cmp.Diff(want, f.Inputs()); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestInputNeededLater(t *testing.T) {
+	for _, text := range []string{"(status.Uptime ?? 0) + status.Uptime", "status.Uptime + (status.Uptime ?? 0)"} {
+		if in := mustParse(t, text).Inputs(); len(in) != 1 || in[0].Optional {
+			t.Errorf("%s: %+v", text, in)
+		}
 	}
 }
 

@@ -340,6 +340,31 @@ func TestChanged(t *testing.T) {
 	values(t, h, "changed(status.Slow_queries)", 10*time.Second, none, 0, 0, 1, 0, 0, 0)
 }
 
+// The reading before the range tells whether its first step brought a change.
+func TestChangedAtTheBeginning(t *testing.T) {
+	h := ten()
+	h.gauge("variable.max_connections", 100, 100, 200, 200)
+	req := Request{Server: 1, From: noon.Add(20 * time.Second), To: noon.Add(40 * time.Second), Step: 10 * time.Second}
+	results, err := Series(context.Background(), h, req, mustParse(t, "changed(variable.max_connections)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(monolith.Floats{1, 0}, results[0].Lines[0].V, floats); d != "" {
+		t.Error(d)
+	}
+}
+
+// The text at a step's end counts, and a number that was read in the step comes before it.
+func TestTextInsideAStep(t *testing.T) {
+	h := ten()
+	h.text("variable.log_bin", -5, "ON").texts = []monolith.TextStep{{At: noon.Add(-time.Hour), Text: "ON"}, {At: noon.Add(15 * time.Second), Text: "OFF"}}
+	mixed := h.gauge("variable.query_cache_type", 1, 1, none)
+	mixed.texts = []monolith.TextStep{{At: noon.Add(-time.Hour), Text: "1"}, {At: noon.Add(15 * time.Second), Text: "ON"}}
+	values(t, h, `variable.log_bin == "ON"`, 10*time.Second, 1, 0, 0)
+	values(t, h, `variable.query_cache_type == 1`, 10*time.Second, 1, 1, 0)
+	values(t, h, `variable.query_cache_type`, 10*time.Second, 1, 1, none)
+}
+
 func TestWeekAgo(t *testing.T) {
 	h := ten()
 	r := h.gauge("status.Threads_running", 1, 2, 3, 4)
