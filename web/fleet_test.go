@@ -173,7 +173,7 @@ func fleetPoll(id monolith.ServerID, i int, seq uint64, now time.Time) *monolith
 		"host.cores", "host.memory_total_bytes"} {
 		v := invented(id, name)
 		if strings.HasSuffix(name, "_seconds_total") && name != "host.cpu_seconds_total" {
-			v = invented(id, name) * 0.5
+			v = invented(id, "host.cpu_seconds_total") * float64(len(name)%5) * 0.05
 		}
 		if monolith.KindOf(name).Accumulates() {
 			v *= float64(1000 + seq*10)
@@ -183,7 +183,7 @@ func fleetPoll(id monolith.ServerID, i int, seq uint64, now time.Time) *monolith
 	names, nums = append(names, monolith.Metric{Name: "status.Uptime"}), append(nums, monolith.Uint(uint64(86400*(i%40)+1800)))
 	for _, mount := range []string{"/", "/var/lib/mysql"} {
 		for _, m := range []string{"host.mount_available_bytes", "host.mount_used_bytes"} {
-			names, nums = append(names, monolith.Metric{Name: m, Instance: mount}), append(nums, monolith.Uint(uint64(invented(id, m+mount))))
+			names, nums = append(names, monolith.Metric{Name: m, Instance: mount}), append(nums, monolith.Uint(uint64(2e11*(0.2+float64((i*7+len(m))%13)/13))))
 		}
 	}
 	snap.Sections = []monolith.Section{
@@ -222,4 +222,23 @@ func fleetPoll(id monolith.ServerID, i int, seq uint64, now time.Time) *monolith
 		snap.Problems = []monolith.Problem{{Collector: "processes", Kind: monolith.ProblemPrivilege, Text: "the account lacks PROCESS", Cure: "GRANT PROCESS ON *.* TO 'monolith'@'%'"}}
 	}
 	return snap
+}
+
+// keepPolling invents a poll of every server each ten seconds until the test ends.
+func (x *site) keepPolling(t *testing.T) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for seq := uint64(3); ; seq++ {
+		select {
+		case <-t.Context().Done():
+			return
+		case <-tick.C:
+		}
+		servers, _ := x.store.Servers(t.Context())
+		for i := range servers {
+			snap := fleetPoll(servers[i].ID, i, seq, x.now().Add(-time.Duration(seq-2)*10*time.Second))
+			x.poller.take(snap)
+			x.Push(t.Context(), snap)
+		}
+	}
 }

@@ -86,9 +86,6 @@ func (p *serverPage) TabLink(key string) string {
 	return to + p.Range.Query()
 }
 
-// Age is how old the newest values are.
-func (p *serverPage) Age() time.Duration { return dataAge(p.State, p.Now) }
-
 // fact is one line of what is known about a server.
 type fact struct {
 	Name, Value, Detail, Title string

@@ -68,9 +68,13 @@ type serverRow struct {
 	DiskFree float64 // bytes on the file system of the data directory
 	DiskUsed float64 // per cent of it
 	Change   *monolith.Change
-	Restart  time.Time // the newest restart, when it is newer than Change
 	Polled   time.Time
 	AgeLook  string
+}
+
+// ShowEnvironment reports whether the environment tells something that the heading above does not.
+func (r serverRow) ShowEnvironment(flat bool) bool {
+	return r.Server.Environment != "" && (flat || !strings.HasSuffix(r.Server.Group, r.Server.Environment))
 }
 
 // column is a heading that sorts.

@@ -106,6 +106,11 @@ func (b pageBase) When(t time.Time) template.HTML {
 	return b.timeElement(t, b.relative(t), "ago")
 }
 
+// Age writes how old something is, without "ago".
+func (b pageBase) Age(t time.Time) template.HTML {
+	return b.timeElement(t, graph.Age(max(0, b.Now.Sub(t))), "age")
+}
+
 // Moment writes a moment with date and time.
 func (b pageBase) Moment(t time.Time) template.HTML {
 	if t.IsZero() {

@@ -13,6 +13,10 @@ export function showTable(d: Drawing): void {
   if (!card || !view) return;
   const lines = (d.panels ?? []).flatMap((p) => (p.lines ?? []).map((l) => ({ panel: p.title, line: l })));
   card.hidden = lines.length === 0;
+  if (card instanceof HTMLDetailsElement && !card.open) {
+    card.ontoggle = () => showTable(d);
+    return;
+  }
   const zone = currentZone();
   const t = d.t ?? [];
   const head = el("tr", {}, el("th", {}, `Time (${zone})`), ...lines.map(({ panel, line }) => el("th", { class: "num", title: line.expr }, [panel, labelOf(line)].filter(Boolean).join(" · "))));
@@ -24,6 +28,6 @@ export function showTable(d: Drawing): void {
     })));
   }
   view.replaceChildren(el("table", {}, el("thead", {}, head), body));
-  const title = card.querySelector("h2");
+  const title = card.querySelector("summary");
   if (title) title.textContent = `Values, one each ${human(d.step, "s")}${d.tier ? ` (${d.tier})` : ""}${t.length > most ? `, the newest ${most} of ${t.length}` : ""}`;
 }
