@@ -13,15 +13,15 @@ import (
 	"monolith"
 )
 
-// hostile are names that break what joins strings.
-var hostile = []string{
+// hostileNames are names that break what joins strings.
+var hostileNames = []string{
 	"db1", "a/b", "a b", "100%", "100%25", "a%2Fb", "<script>alert(1)</script>", `"quoted" & 'single'`, "שלום\u202e.exe", "日本語",
 	"name.xml", "name.json", "test", "order", "new", "a;b=c?d#e", "+plus+", "back\\slash", "{brace}", "*",
 }
 
 func TestServersByHostileName(t *testing.T) {
 	x := newSite(t)
-	for _, name := range hostile {
+	for _, name := range hostileNames {
 		body := string(mustJSON(map[string]any{"name": name, "endpoint": map[string]any{"host": "h", "user": "u", "password": "pw"}}))
 		made := x.do(t, http.MethodPost, "/api/v1/servers", body)
 		if made.Code != http.StatusCreated {
@@ -46,8 +46,8 @@ func TestServersByHostileName(t *testing.T) {
 			t.Errorf("%q: DELETE gives %d: %s", name, got.Code, got.body)
 		}
 	}
-	if x.calls != 3*len(hostile) {
-		t.Errorf("OnChange was called %d times, not %d", x.calls, 3*len(hostile))
+	if x.calls != 3*len(hostileNames) {
+		t.Errorf("OnChange was called %d times, not %d", x.calls, 3*len(hostileNames))
 	}
 	for _, name := range []string{"", ".", "..", " lead", "a\x00b", "line\nbreak", strings.Repeat("x", 129)} {
 		body := string(mustJSON(map[string]any{"name": name, "endpoint": map[string]any{"host": "h"}}))

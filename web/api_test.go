@@ -4,56 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/google/go-cmp/cmp"
 
 	"monolith"
 	"monolith/graph"
 )
-
-// Every route stands in docs/api.md, and nothing stands there that is no route.
-func TestDocumentation(t *testing.T) {
-	x := newSite(t)
-	var routes []string
-	err := chi.Walk(x.root, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		api := strings.HasPrefix(route, "/api/") || slices.Contains([]string{"/healthz", "/readyz", "/metrics"}, route)
-		if api && !strings.HasSuffix(route, ".json") && !strings.HasSuffix(route, ".xml") {
-			routes = append(routes, method+" "+route)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("../docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	sections := regexp.MustCompile("(?m)^### `([A-Z]+ [^`]+)`$").FindAllSubmatchIndex(text, -1)
-	for i, at := range sections {
-		documented = append(documented, string(text[at[2]:at[3]]))
-		end := len(text)
-		if i+1 < len(sections) {
-			end = sections[i+1][0]
-		}
-		if !strings.Contains(string(text[at[1]:end]), "```") {
-			t.Errorf("%s has no example", text[at[2]:at[3]])
-		}
-	}
-	slices.Sort(routes)
-	slices.Sort(documented)
-	if diff := cmp.Diff(routes, documented); diff != "" {
-		t.Errorf("routes (-) and docs/api.md (+) differ:\n%s", diff)
-	}
-}
 
 // list reads one member of a JSON answer.
 func list[T any](t *testing.T, got answer, member string) (out []T) {

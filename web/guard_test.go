@@ -206,7 +206,7 @@ func FuzzXML(f *testing.F) {
 	})
 }
 
-func TestBasePath(t *testing.T) {
+func TestAPIBasePath(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.BasePath = "/mono" })
 	x.add(t, "a/b", "")
 	if got := x.get(t, "/mono/api/v1/servers/a%2Fb"); got.Code != http.StatusOK {
