@@ -101,20 +101,18 @@ func Open(b []byte) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{table: t, rows: make([]Row, t.rows)}
-	var nums []monolith.Num
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
 	for key := range facts {
-		if key >= len(t.keys) || t.keys[key] != uint64(key) {
+		if key >= len(t.keys) || t.keys[key] != uint64(key) || t.columns[key].mask != 0 {
 			return nil, corrupt("the rows' facts are not complete")
 		}
-		if nums, err = t.column(key, nums); err != nil {
+		values, err := t.decode(&t.columns[key], s)
+		if err != nil {
 			return nil, err
 		}
-		for i, n := range nums {
-			bits, isFloat, _, ok := n.Bits()
-			if !ok || isFloat {
-				return nil, corrupt("the rows' facts are not complete")
-			}
-			r.rows[i].setFact(key, bits)
+		for i, v := range values {
+			r.rows[i].setFact(key, v)
 		}
 	}
 	r.ids = make([]MetricID, len(t.keys)-facts)

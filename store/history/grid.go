@@ -108,46 +108,10 @@ func (g *Grid) Line(m monolith.Metric, o LineOptions) *Line {
 // that does not have the metric.
 func (l *Line) Column(nums []monolith.Num) {
 	if l.reads {
-		for i, n := range nums {
-			if !n.IsNone() {
-				r := &l.grid.rows[i]
-				l.read(reading{at: r.at, bucket: r.bucket, fill: r.fill, value: n.Gauge()})
-			}
-		}
+		l.readColumn(nums)
 	}
 	if l.accumulates {
 		l.accumulate(nums)
-	}
-}
-
-// accumulate takes the pairs of a counter's column.
-func (l *Line) accumulate(nums []monolith.Num) {
-	rows := l.grid.rows
-	previous := -2 // the row of the last reading, where it is of this block
-	for i, n := range nums {
-		if n.IsNone() {
-			continue
-		}
-		r := &rows[i]
-		if r.plain && previous == i-1 && l.total.seconds != nil {
-			if increase, ok := grown(l.pairs.num, n); ok {
-				l.pairs.advance(n, r)
-				previous = i
-				rate := increase / r.seconds
-				l.total.add(r.bucket, increase, r.seconds, rate, rate)
-				continue
-			}
-		}
-		before := l.pairs.from.at
-		increase, elapsed, v := l.pairs.next(n, &r.position)
-		previous = i
-		if v != pairValid {
-			continue
-		}
-		seconds := float64(elapsed) / 1000
-		rate := finite(increase / seconds)
-		l.grow(growth{from: r.at - span(before, r.at, elapsed), to: r.at, bucket: r.bucket,
-			increase: increase, seconds: seconds, rateMin: rate, rateMax: rate})
 	}
 }
 

@@ -149,6 +149,12 @@ type total struct {
 	increase, seconds, rateMin, rateMax []float64
 }
 
+func (t *total) make(n int) {
+	if t.seconds == nil {
+		t.increase, t.seconds, t.rateMin, t.rateMax = gaps(n)
+	}
+}
+
 func (t *total) finish() (increase, seconds, rateMin, rateMax []float64) {
 	return t.increase, t.seconds, t.rateMin, t.rateMax
 }
@@ -169,9 +175,7 @@ func (l *Line) grow(w growth) {
 	if w.bucket < 0 || w.from >= g.start+int64(g.n)*g.step {
 		return
 	}
-	if l.total.seconds == nil {
-		l.total.increase, l.total.seconds, l.total.rateMin, l.total.rateMax = gaps(g.n)
-	}
+	l.total.make(g.n)
 	if w.bucket < g.n && w.from >= g.start+int64(w.bucket)*g.step {
 		l.total.add(w.bucket, w.increase, w.seconds, w.rateMin, w.rateMax)
 		return

@@ -80,7 +80,7 @@ type chooser struct {
 // The search for a series to predict from looks at this many of the latest candidates, and at about
 // this many differences of each, evenly spread; only the winner is worked out in full.
 const (
-	maxCandidates = 48
+	maxCandidates = 128
 	sampleSize    = 96
 	// referencePrice in bits is what a reference costs more than a plain series: directory and reading time.
 	referencePrice = 64

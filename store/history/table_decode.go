@@ -22,14 +22,14 @@ func (s *scratch) at(depth, n int) []int64 {
 }
 
 // residuals decodes a column's residuals into dst, with the offset added to each.
-func (t *table) residuals(dst []int64, col *column, offset int64) error {
-	if !col.coded {
+func (t *table) residuals(dst []int64, c *coding, offset int64) error {
+	if !c.coded {
 		for i := range dst {
 			dst[i] = offset
 		}
 		return nil
 	}
-	return t.numbers(dst, col.residualsIn, col.code, offset)
+	return t.numbers(dst, c.residualsIn, c.code, offset)
 }
 
 func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
@@ -43,30 +43,30 @@ func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
 // find gives the place of a key.
 func (t *table) find(key uint64) (int, bool) { return slices.BinarySearch(t.keys, key) }
 
-// differences decodes the differences, in units, of a column that is predicted by them.
-func (t *table) differences(col *column, s *scratch, depth int) ([]int64, error) {
-	if col.method == predictOther {
-		base, err := t.differences(&t.columns[col.base], s, depth+1)
-		if err != nil || !col.coded && col.offset == 0 && col.ratio == 1<<ratioBits {
+// differences decodes the n differences, in units, of a column that is predicted by them.
+func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, error) {
+	if c.method == predictOther {
+		base, err := t.differences(t.columns[c.base].coding, n, s, depth+1)
+		if err != nil || !c.coded && c.offset == 0 && c.ratio == 1<<ratioBits {
 			return base, err
 		}
-		out := s.at(depth, len(base))
-		if err := t.residuals(out, col, col.offset); err != nil {
+		out := s.at(depth, n)
+		if err := t.residuals(out, c, c.offset); err != nil {
 			return nil, err
 		}
 		for i, x := range base {
-			out[i] += proportional(x, col.ratio)
+			out[i] += proportional(x, c.ratio)
 		}
 		return out, nil
 	}
-	out := s.at(depth, t.masks[col.mask].count-1)
-	if col.method == predictDelta {
-		return out, t.residuals(out, col, col.offset)
+	out := s.at(depth, n)
+	if c.method == predictDelta {
+		return out, t.residuals(out, c, c.offset)
 	}
-	if err := t.residuals(out, col, 0); err != nil {
+	if err := t.residuals(out, c, 0); err != nil {
 		return nil, err
 	}
-	d := col.offset
+	d := c.offset
 	for i, r := range out {
 		d += r
 		out[i] = d
@@ -78,25 +78,26 @@ func (t *table) differences(col *column, s *scratch, depth int) ([]int64, error)
 func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 	n := t.masks[col.mask].count
 	s.values = slices.Grow(s.values[:0], n)[:n]
-	switch col.method {
-	case predictConstant:
+	c := col.coding
+	switch {
+	case c == nil || c.method == predictConstant:
 		for i := range s.values {
 			s.values[i] = col.first
 		}
-	case predictLevel:
+	case c.method == predictLevel:
 		out := s.at(0, n)
-		if err := t.residuals(out, col, col.offset); err != nil {
+		if err := t.residuals(out, c, c.offset); err != nil {
 			return nil, err
 		}
 		for i, v := range out {
 			s.values[i] = uint64(v)
 		}
 	default:
-		d, err := t.differences(col, s, 0)
+		d, err := t.differences(c, n-1, s, 0)
 		if err != nil {
 			return nil, err
 		}
-		col.sum(s.values, d)
+		c.sum(s.values, d)
 	}
 	return s.values, nil
 }
@@ -128,7 +129,7 @@ func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 		}
 	case formMixed:
 		forms := s.at(0, len(values))
-		if err := t.numbers(forms, col.formsIn, col.formsCode, 0); err != nil {
+		if err := t.numbers(forms, col.coding.formsIn, col.coding.formsCode, 0); err != nil {
 			return dst[:0], err
 		}
 		for i, v := range values {

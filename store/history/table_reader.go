@@ -25,14 +25,20 @@ type mask struct {
 	count int
 }
 
-// column is a directory entry.
+// column is a directory entry. Most are constants: what only the others have is kept apart.
 type column struct {
-	series
-	form, exponent uint8
+	first          uint64
+	coding         *coding // nil: a constant
 	mask           int32
-	residualsIn    extent
-	formsIn        extent // of formMixed
-	formsCode      code
+	form, exponent uint8
+}
+
+// coding is how the values of a column are written that are not all the same.
+type coding struct {
+	series
+	residualsIn extent
+	formsIn     extent // of formMixed
+	formsCode   code
 }
 
 // extent is a column's part of the data.
@@ -125,6 +131,13 @@ func (t *table) readDirectory(directory []byte) error {
 		return corrupt("directory: its lengths do not add up")
 	}
 	t.keys, t.columns = make([]uint64, columns), make([]column, columns)
+	varying := 0
+	for _, shape := range shapes {
+		if !isConstant(shape) {
+			varying++
+		}
+	}
+	codings := make([]coding, varying)
 	var key, at uint64
 	for i, shape := range shapes {
 		step := keys.uvarint()
@@ -133,11 +146,18 @@ func (t *table) readDirectory(directory []byte) error {
 		}
 		key += step
 		t.keys[i] = key
-		if err := t.columns[i].read(shape, &firsts, &rest, &at); err != nil {
+		col := &t.columns[i]
+		if shape == 0 { // nearly all are constant integers
+			col.first = firsts.uvarint()
+			continue
+		}
+		if !isConstant(shape) {
+			col.coding, codings = &codings[0], codings[1:]
+		}
+		if err := col.read(shape, &firsts, &rest, &at); err != nil {
 			return err
 		}
-		col := &t.columns[i]
-		if int(col.mask) >= len(t.masks) || col.method == predictOther && !t.mayFollow(i) {
+		if int(col.mask) >= len(t.masks) || col.coding != nil && col.coding.method == predictOther && !t.mayFollow(i) {
 			return corrupt("directory: column %d refers to what is not there", i)
 		}
 	}
@@ -150,18 +170,21 @@ func (t *table) readDirectory(directory []byte) error {
 	return nil
 }
 
+// isConstant reports whether a column of the shape is nothing but its first value.
+func isConstant(shape byte) bool { return shape>>2&7 == predictConstant && shape&3 != formMixed }
+
 // read reads a column's entry. at is where its part of the data begins, and then where it ends.
 func (col *column) read(shape byte, firsts, rest *cursor, at *uint64) error {
-	col.form, col.method = shape&3, shape>>2&7
-	if col.method >= predictions || shape > shapeKnown {
+	method := shape >> 2 & 7
+	col.form = shape & 3
+	if method >= predictions || shape > shapeKnown {
 		return corrupt("directory: shape %#x is not known", shape)
 	}
 	if shape&shapeMasked != 0 {
-		m := rest.uvarint()
-		col.mask = int32(min(m, 1<<30))
+		col.mask = int32(min(rest.uvarint(), 1<<30))
 	}
 	switch {
-	case col.method == predictLevel:
+	case method == predictLevel:
 	case col.form == formUnsigned:
 		col.first = firsts.uvarint()
 	default:
@@ -172,22 +195,27 @@ func (col *column) read(shape byte, firsts, rest *cursor, at *uint64) error {
 			return corrupt("directory: %d decimals", col.exponent)
 		}
 	}
-	if col.method != predictConstant {
-		col.offset = rest.varint()
-		if col.method != predictLevel {
-			col.unit = rest.uvarint()
+	if col.coding == nil {
+		return nil
+	}
+	c := col.coding
+	c.method, c.first = method, col.first
+	if method != predictConstant {
+		c.offset = rest.varint()
+		if method != predictLevel {
+			c.unit = rest.uvarint()
 		}
-		if col.method == predictOther {
-			col.base = int(min(rest.uvarint(), 1<<30)) // how far back; made absolute by mayFollow
-			col.ratio = rest.varint()
+		if method == predictOther {
+			c.base = int(min(rest.uvarint(), 1<<30)) // how far back; made absolute by mayFollow
+			c.ratio = rest.varint()
 		}
 	}
 	ok := true
-	if col.coded = shape&shapeCoded != 0; col.coded {
-		col.code, col.residualsIn, ok = rest.extent(at)
+	if c.coded = shape&shapeCoded != 0; c.coded {
+		c.code, c.residualsIn, ok = rest.extent(at)
 	}
 	if col.form == formMixed && ok {
-		col.formsCode, col.formsIn, ok = rest.extent(at)
+		c.formsCode, c.formsIn, ok = rest.extent(at)
 	}
 	if !ok {
 		return corrupt("directory: a code makes no sense")
@@ -214,21 +242,22 @@ func (c *cursor) extent(at *uint64) (by code, e extent, ok bool) {
 // mayFollow makes column i's reference absolute and checks that it leads to an earlier column of the same rows whose
 // own references end soon.
 func (t *table) mayFollow(i int) bool {
-	col := &t.columns[i]
-	if col.base <= 0 || col.base > i {
+	c := t.columns[i].coding
+	if c.base <= 0 || c.base > i {
 		return false
 	}
-	col.base = i - col.base
-	at := col
+	c.base = i - c.base
 	for range maxDepth + 1 {
-		b := &t.columns[at.base]
-		if b.mask != col.mask || b.method == predictLevel || b.method == predictConstant {
+		b := &t.columns[c.base]
+		if b.mask != t.columns[i].mask || b.coding == nil {
 			return false
 		}
-		if b.method != predictOther {
+		switch c = b.coding; c.method {
+		case predictLevel, predictConstant:
+			return false
+		case predictDelta, predictDouble:
 			return true
 		}
-		at = b
 	}
 	return false
 }

@@ -1,0 +1,108 @@
+package history
+
+import "monolith"
+
+// readColumn takes a gauge's readings. Readings that share a step are gathered before they are added to it.
+func (l *Line) readColumn(nums []monolith.Num) {
+	rows := l.grid.rows
+	for i := 0; i < len(nums); i++ {
+		if nums[i].IsNone() {
+			continue
+		}
+		r := &rows[i]
+		v := nums[i].Gauge()
+		l.read(reading{at: r.at, bucket: r.bucket, fill: r.fill, value: v})
+		if r.bucket < 0 || r.bucket >= l.grid.n {
+			continue
+		}
+		weight, sum, least, most := 0.0, 0.0, v, v
+		j := i + 1
+		for ; j < len(nums) && rows[j].bucket == r.bucket && rows[j].fill == r.bucket; j++ {
+			if nums[j].IsNone() {
+				continue
+			}
+			v = nums[j].Gauge()
+			weight++
+			sum += v
+			if v < least {
+				least = v
+			}
+			if v > most {
+				most = v
+			}
+			i = j
+		}
+		if weight > 0 {
+			l.level.add(r.bucket, weight, sum, least, most, v)
+			l.last = reading{at: rows[i].at, bucket: r.bucket, fill: r.bucket, value: v}
+		}
+	}
+}
+
+// accumulate takes the pairs of a counter's readings.
+func (l *Line) accumulate(nums []monolith.Num) {
+	rows := l.grid.rows
+	previous := -2 // the row of the last reading, where it is of this block
+	for i := 0; i < len(nums); i++ {
+		if previous == i-1 && rows[i].plain {
+			if next := l.plainPairs(nums, i); next > i {
+				previous, i = next-1, next-1
+				continue
+			}
+		}
+		n := nums[i]
+		if n.IsNone() {
+			continue
+		}
+		r := &rows[i]
+		before := l.pairs.from.at
+		increase, elapsed, v := l.pairs.next(n, &r.position)
+		previous = i
+		if v != pairValid {
+			continue
+		}
+		seconds := float64(elapsed) / 1000
+		rate := finite(increase / seconds)
+		l.grow(growth{from: r.at - span(before, r.at, elapsed), to: r.at, bucket: r.bucket,
+			increase: increase, seconds: seconds, rateMin: rate, rateMax: rate})
+	}
+}
+
+// plainPairs takes the pairs from row i on that are plain and share a step, in one loop without anything else: nearly all
+// pairs are of that sort. The last reading must be that of the row before i. It returns the first row that it left.
+func (l *Line) plainPairs(nums []monolith.Num, i int) int {
+	before, isFloat, isNegative, ok := l.pairs.num.Bits()
+	if !ok || isFloat || isNegative {
+		return i
+	}
+	rows := l.grid.rows
+	bucket, first := rows[i].bucket, i
+	var sum, seconds, least, most float64
+	for ; i < len(nums) && rows[i].plain && rows[i].bucket == bucket; i++ {
+		now, isFloat, isNegative, ok := nums[i].Bits()
+		if !ok || isFloat || isNegative || now < before {
+			break
+		}
+		r := &rows[i]
+		increase := float64(now - before)
+		rate := increase / r.seconds
+		if i == first {
+			least, most = rate, rate
+		} else if rate < least {
+			least = rate
+		} else if rate > most {
+			most = rate
+		}
+		sum += increase
+		seconds += r.seconds
+		before = now
+	}
+	if i > first {
+		l.total.make(l.grid.n)
+		l.total.add(bucket, sum, seconds, least, most)
+		for j := max(first, i-2); j < i; j++ { // the pairs remember two distances
+			l.pairs.advance(nums[j], &rows[j])
+		}
+	}
+	return i
+}
