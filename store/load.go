@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -152,6 +153,7 @@ func (db *DB) loadHead(ctx context.Context, tx *sqlx.Tx) error {
 		}
 		if r := rows.Rows(); len(r) > 0 {
 			t.run = r[len(r)-1].Run
+			t.interval = time.Duration(r[len(r)-1].Interval) * time.Millisecond
 		}
 	}
 	var high int64

@@ -82,7 +82,7 @@ type seenAt struct{ first, last int64 }
 
 func newTail(id monolith.ServerID) *tail {
 	return &tail{
-		id: id, enc: history.NewEncoder(),
+		id: id, enc: history.NewEncoder(), interval: defaultHold(id, ""), // until a poll says better
 		memories: map[string]*collectorMemory{}, texts: map[history.MetricID]textNow{},
 		seen: map[history.MetricID]seenAt{}, complete: map[string]bool{}, latest: map[string]*latestPart{},
 	}

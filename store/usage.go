@@ -15,17 +15,15 @@ const day = 24 * time.Hour
 
 // tierSums is what a tier's blocks take.
 type tierSums struct {
-	Tier   int   `db:"tier"`
-	Rows   int64 `db:"n"`
-	Bytes  int64 `db:"bytes"`
-	Oldest int64 `db:"oldest"`
-	Newest int64 `db:"newest"`
+	Tier  int   `db:"tier"`
+	Rows  int64 `db:"n"`
+	Bytes int64 `db:"bytes"`
 }
 
 func (db *DB) sums(ctx context.Context, tx *sqlx.Tx) ([3]tierSums, error) {
 	var rows []tierSums
 	var sums [3]tierSums
-	err := tx.SelectContext(ctx, &rows, `SELECT tier, COUNT(*) AS n, COALESCE(SUM(bytes), 0) AS bytes, MIN(last_ms) AS oldest, MAX(last_ms) AS newest
+	err := tx.SelectContext(ctx, &rows, `SELECT tier, COUNT(*) AS n, COALESCE(SUM(bytes), 0) AS bytes
 		FROM history_block GROUP BY tier`)
 	for _, r := range rows {
 		if r.Tier >= 0 && r.Tier < len(sums) {
@@ -33,6 +31,13 @@ func (db *DB) sums(ctx context.Context, tx *sqlx.Tx) ([3]tierSums, error) {
 		}
 	}
 	return sums, err
+}
+
+// oldest gives the moment of the oldest value of a tier, 0 when it is empty.
+func oldest(ctx context.Context, tx *sqlx.Tx, tier int) (first int64, err error) {
+	err = each(ctx, tx, func(rows *sqlx.Rows) error { return rows.Scan(&first) },
+		"SELECT first_ms FROM history_block WHERE tier = ? ORDER BY last_ms LIMIT 1", tier)
+	return first, err
 }
 
 // Usage says what the store takes on disk, by tier and server, and how it fares. It adds up an index of all
@@ -60,20 +65,20 @@ func (db *DB) Usage(ctx context.Context) (monolith.Usage, error) {
 	}
 	err = db.inRead(ctx, func(tx *sqlx.Tx) error {
 		head := monolith.TierUsage{Tier: "head"}
-		var oldest int64
+		var first int64
 		if err := tx.QueryRowxContext(ctx, "SELECT COUNT(*), COALESCE(SUM(LENGTH(payload)), 0), COALESCE(MIN(at_ms), 0) FROM head").
-			Scan(&head.Rows, &head.Bytes, &oldest); err != nil {
+			Scan(&head.Rows, &head.Bytes, &first); err != nil {
 			return err
 		}
-		head.Oldest = moment(oldest)
+		head.Oldest = moment(first)
 		u.Tiers = append(u.Tiers, head)
 		sums, err := db.sums(ctx, tx)
 		if err != nil {
 			return err
 		}
 		for tier, s := range sums {
-			var first int64
-			if err := tx.GetContext(ctx, &first, "SELECT COALESCE(MIN(start_ms), 0) FROM history_block WHERE tier = ? AND last_ms = ?", tier, s.Oldest); err != nil {
+			first, err := oldest(ctx, tx, tier)
+			if err != nil {
 				return err
 			}
 			u.Tiers = append(u.Tiers, monolith.TierUsage{Tier: tierNames[tier], Rows: s.Rows, Bytes: s.Bytes, Oldest: moment(first)})
@@ -118,31 +123,33 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// growth measures what each server's raw blocks of the last day take, and adds what the roll-ups take
-// a day in the mean of their life.
+// growthOver is the time over which each tier's growth is measured: some blocks of it.
+var growthOver = [...]time.Duration{tierRaw: day, tierTen: 3 * day, tierHour: 62 * day}
+
+// growth measures what each server's newest blocks of every tier take a day.
 func (db *DB) growth(ctx context.Context, tx *sqlx.Tx) (map[monolith.ServerID]float64, error) {
 	perDay := map[monolith.ServerID]float64{}
-	now := db.now()
-	scan := func(least time.Duration) func(rows *sqlx.Rows) error {
-		return func(rows *sqlx.Rows) error {
+	for tier, over := range growthOver {
+		err := each(ctx, tx, func(rows *sqlx.Rows) error {
 			var id monolith.ServerID
 			var bytes, from, to int64
 			if err := rows.Scan(&id, &bytes, &from, &to); err != nil {
 				return err
 			}
-			if days := float64(max(to-from, least.Milliseconds())) / float64(day.Milliseconds()); bytes > 0 {
-				perDay[id] += float64(bytes) / days
-			}
+			perDay[id] += daily(bytes, from, to)
 			return nil
+		}, `SELECT server_id, COALESCE(SUM(bytes), 0), MIN(first_ms), MAX(last_ms)
+			FROM history_block WHERE tier = ? AND last_ms > ? GROUP BY server_id`, tier, db.now().Add(-over).UnixMilli())
+		if err != nil {
+			return nil, err
 		}
 	}
-	if err := each(ctx, tx, scan(tailAge), `SELECT server_id, COALESCE(SUM(bytes), 0), MIN(start_ms), MAX(last_ms)
-		FROM history_block WHERE tier = 0 AND last_ms > ? GROUP BY server_id`, now.Add(-day).UnixMilli()); err != nil {
-		return nil, err
-	}
-	err := each(ctx, tx, scan(day), `SELECT server_id, COALESCE(SUM(bytes), 0), MIN(first_ms), MAX(last_ms)
-		FROM history_block WHERE tier > 0 GROUP BY server_id, tier`)
-	return perDay, err
+	return perDay, nil
+}
+
+// daily spreads bytes over the time that they hold, at least an hour.
+func daily(bytes, from, to int64) float64 {
+	return float64(bytes) * float64(day.Milliseconds()) / float64(max(to-from, tailAge.Milliseconds()))
 }
 
 // Estimate says what a retention takes in the long run with the present servers, and what saving it would
@@ -156,22 +163,24 @@ func (db *DB) Estimate(ctx context.Context, r monolith.Retention) (monolith.Esti
 	err := db.inRead(ctx, func(tx *sqlx.Tx) error {
 		for tier, days := range []int{tierRaw: r.RawDays, tierTen: r.TenMinuteDays, tierHour: r.HourDays} {
 			s := monolith.TierEstimate{Tier: tierNames[tier]}
-			var bytes, from, to, recent, recentFrom int64
-			err := tx.QueryRowxContext(ctx, `SELECT COALESCE(SUM(bytes), 0), COALESCE(MIN(start_ms), 0), COALESCE(MAX(last_ms), 0) FROM history_block WHERE tier = ?`, tier).
-				Scan(&bytes, &from, &to)
-			if err != nil {
+			var bytes, recent, from, to int64
+			if err := tx.GetContext(ctx, &bytes, "SELECT COALESCE(SUM(bytes), 0) FROM history_block WHERE tier = ?", tier); err != nil {
 				return err
 			}
-			// What the last two days took tells more than a whole life with fewer servers.
-			err = tx.QueryRowxContext(ctx, `SELECT COALESCE(SUM(bytes), 0), COALESCE(MIN(start_ms), 0) FROM history_block WHERE tier = ? AND last_ms > ?`,
-				tier, now.AddDate(0, 0, -2).UnixMilli()).Scan(&recent, &recentFrom)
+			// What was written last tells more than a whole life with fewer servers.
+			err := tx.QueryRowxContext(ctx, `SELECT COALESCE(SUM(bytes), 0), COALESCE(MIN(first_ms), 0), COALESCE(MAX(last_ms), 0)
+				FROM history_block WHERE tier = ? AND last_ms > ?`, tier, now.Add(-growthOver[tier]).UnixMilli()).Scan(&recent, &from, &to)
 			if err != nil {
 				return err
 			}
 			if recent > 0 {
-				s.BytesPerDay = float64(recent) / (float64(max(to-recentFrom, tailAge.Milliseconds())) / float64(day.Milliseconds()))
+				s.BytesPerDay = daily(recent, from, to)
 			}
-			s.Oldest = moment(from)
+			oldest, err := oldest(ctx, tx, tier)
+			if err != nil {
+				return err
+			}
+			s.Oldest = moment(oldest)
 			edge := before(now, days)
 			err = tx.GetContext(ctx, &s.Deletes, "SELECT COALESCE(SUM(bytes), 0) FROM history_block WHERE tier = ? AND last_ms < ?", tier, edge)
 			if err != nil {
@@ -179,7 +188,7 @@ func (db *DB) Estimate(ctx context.Context, r monolith.Retention) (monolith.Esti
 			}
 			s.Bytes = int64(s.BytesPerDay * float64(days))
 			s.NewOldest = s.Oldest
-			if edge > from && from != 0 {
+			if edge > oldest && oldest != 0 {
 				s.NewOldest = moment(edge)
 			}
 			if tier == tierRaw {

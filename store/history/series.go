@@ -81,7 +81,7 @@ type chooser struct {
 // this many differences of each, evenly spread; only the winner is worked out in full.
 const (
 	maxCandidates = 128
-	sampleSize    = 96
+	sampleSize    = 60
 	// referencePrice in bits is what a reference costs more than a plain series: directory and reading time.
 	referencePrice = 64
 )

@@ -10,15 +10,15 @@ import (
 
 // scratch are the buffers of decoding one column.
 type scratch struct {
-	differences [maxDepth + 2][]int64
-	values      []uint64
+	integers []int64
+	values   []uint64
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-func (s *scratch) at(depth, n int) []int64 {
-	s.differences[depth] = slices.Grow(s.differences[depth][:0], n)[:n]
-	return s.differences[depth]
+func (s *scratch) room(n int) []int64 {
+	s.integers = slices.Grow(s.integers[:0], n)[:n]
+	return s.integers
 }
 
 // residuals decodes a column's residuals into dst, with the offset added to each.
@@ -43,33 +43,44 @@ func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
 // find gives the place of a key.
 func (t *table) find(key uint64) (int, bool) { return slices.BinarySearch(t.keys, key) }
 
-// differences decodes the n differences, in units, of a column that is predicted by them.
+// differences decodes the n differences, in units, of a column that is predicted by them. They must not be
+// changed.
 func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, error) {
+	if kept := c.differences.Load(); kept != nil {
+		return *kept, nil
+	}
+	var base []int64
 	if c.method == predictOther {
-		base, err := t.differences(t.columns[c.base].coding, n, s, depth+1)
+		var err error
+		base, err = t.differences(t.columns[c.base].coding, n, s, depth+1)
 		if err != nil || !c.coded && c.offset == 0 && c.ratio == 1<<ratioBits {
 			return base, err
 		}
-		out := s.at(depth, n)
-		if err := t.residuals(out, c, c.offset); err != nil {
-			return nil, err
-		}
+	}
+	var out []int64
+	if depth > 0 {
+		out = make([]int64, n)
+	} else {
+		out = s.room(n)
+	}
+	if err := t.residuals(out, c, c.offset); err != nil {
+		return nil, err
+	}
+	switch c.method {
+	case predictOther:
 		for i, x := range base {
 			out[i] += proportional(x, c.ratio)
 		}
-		return out, nil
+	case predictDouble:
+		// The offset is in each residual, and must be in the first difference only.
+		d := c.offset
+		for i, r := range out {
+			d += r - c.offset
+			out[i] = d
+		}
 	}
-	out := s.at(depth, n)
-	if c.method == predictDelta {
-		return out, t.residuals(out, c, c.offset)
-	}
-	if err := t.residuals(out, c, 0); err != nil {
-		return nil, err
-	}
-	d := c.offset
-	for i, r := range out {
-		d += r
-		out[i] = d
+	if depth > 0 {
+		c.differences.Store(&out)
 	}
 	return out, nil
 }
@@ -85,7 +96,7 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 			s.values[i] = col.first
 		}
 	case c.method == predictLevel:
-		out := s.at(0, n)
+		out := s.room(n)
 		if err := t.residuals(out, c, c.offset); err != nil {
 			return nil, err
 		}
@@ -128,7 +139,7 @@ func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 			nums[i] = monolith.Float(float64(int64(v)) / divisor)
 		}
 	case formMixed:
-		forms := s.at(0, len(values))
+		forms := s.room(len(values))
 		if err := t.numbers(forms, col.coding.formsIn, col.coding.formsCode, 0); err != nil {
 			return dst[:0], err
 		}

@@ -6,11 +6,12 @@ import (
 	"hash/crc32"
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// table is an opened table. Nothing of it changes.
+// table is an opened table. It is safe for concurrent use.
 type table struct {
 	rows    int
 	masks   []mask
@@ -39,6 +40,8 @@ type coding struct {
 	residualsIn extent
 	formsIn     extent // of formMixed
 	formsCode   code
+	// differences are kept once decoded for another column: those that a graph draws together often follow the same one.
+	differences atomic.Pointer[[]int64]
 }
 
 // extent is a column's part of the data.

@@ -167,24 +167,35 @@ func when(applies bool, n monolith.Num) monolith.Num {
 	return n
 }
 
-// metric writes the columns of one metric.
+// metric writes the columns of one metric, those that are not as usual.
 func (w *tierWriter) metric(id MetricID, cells []Cell) {
-	put := func(field uint64, usual []monolith.Num, value func(*Cell) monolith.Num) {
+	var has [fields]bool
+	for i := range cells {
+		c := &cells[i]
+		row := w.row(c)
+		if c.N > 0 {
+			has[fieldMin] = true
+			has[fieldCount] = has[fieldCount] || countOf(c) != w.count[row]
+			has[fieldMaxOver] = has[fieldMaxOver] || c.Max != c.Min
+			has[fieldLastOver] = has[fieldLastOver] || c.Last != c.Min
+			has[fieldSumOver] = has[fieldSumOver] || c.Sum != sumGround(c)
+		}
+		if c.Pairs > 0 {
+			has[fieldIncrease] = true
+			has[fieldPairs] = has[fieldPairs] || pairsOf(c) != w.pairs[row]
+			has[fieldCovered] = has[fieldCovered] || coveredOf(c) != w.covered[row]
+			has[fieldRateMin] = has[fieldRateMin] || c.RateMin != 0
+			has[fieldRateMax] = has[fieldRateMax] || c.RateMax != 0
+		}
+		has[fieldBreaks] = has[fieldBreaks] || c.Breaks > 0
+	}
+	put := func(field uint64, value func(*Cell) monolith.Num) {
 		w.nums = slices.Grow(w.nums[:0], w.rows)[:w.rows]
 		clear(w.nums)
-		asUsual := true
 		for i := range cells {
-			row, n := w.row(&cells[i]), value(&cells[i])
-			w.nums[row] = n
-			if usual == nil {
-				asUsual = asUsual && (n.IsNone() || n == monolith.Float(0))
-			} else {
-				asUsual = asUsual && (n.IsNone() || n == usual[row])
-			}
+			w.nums[w.row(&cells[i])] = value(&cells[i])
 		}
-		if !asUsual || field == fieldMin || field == fieldIncrease {
-			w.table.add(keyOf(id, field), w.nums)
-		}
+		w.table.add(keyOf(id, field), w.nums)
 	}
 	// over writes a figure as what it is over another one, when that gives it back exactly in all cells.
 	over := func(field uint64, figure, ground func(*Cell) float64) {
@@ -193,36 +204,46 @@ func (w *tierWriter) metric(id MetricID, cells []Cell) {
 			f, g := figure(&cells[i]), ground(&cells[i])
 			exact = exact && !math.IsInf(f-g, 0) && g+(f-g) == f
 		}
-		put(field+btou(!exact), nil, func(c *Cell) monolith.Num {
-			if exact {
-				return when(c.N > 0, monolith.Float(figure(c)-ground(c)))
-			}
-			return when(c.N > 0, monolith.Float(figure(c)))
-		})
+		if exact {
+			put(field, func(c *Cell) monolith.Num { return when(c.N > 0, monolith.Float(figure(c)-ground(c))) })
+			return
+		}
+		put(field+1, func(c *Cell) monolith.Num { return when(c.N > 0, monolith.Float(figure(c))) })
 	}
 	lowest := func(c *Cell) float64 { return c.Min }
-	put(fieldMin, nil, func(c *Cell) monolith.Num { return when(c.N > 0, monolith.Float(c.Min)) })
-	put(fieldCount, w.count, countOf)
-	over(fieldMaxOver, func(c *Cell) float64 { return c.Max }, lowest)
-	over(fieldLastOver, func(c *Cell) float64 { return c.Last }, lowest)
-	over(fieldSumOver, func(c *Cell) float64 { return c.Sum }, sumGround)
-	put(fieldIncrease, nil, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.Increase)) })
-	put(fieldPairs, w.pairs, pairsOf)
-	put(fieldCovered, w.covered, coveredOf)
-	put(fieldRateMin, nil, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.RateMin)) })
-	put(fieldRateMax, nil, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.RateMax)) })
-	put(fieldBreaks, nil, func(c *Cell) monolith.Num { return when(c.Breaks > 0, monolith.Uint(uint64(c.Breaks))) })
+	for field := range uint64(fields) {
+		if !has[field] {
+			continue
+		}
+		switch field {
+		case fieldMin:
+			put(field, func(c *Cell) monolith.Num { return when(c.N > 0, monolith.Float(c.Min)) })
+		case fieldCount:
+			put(field, countOf)
+		case fieldMaxOver:
+			over(field, func(c *Cell) float64 { return c.Max }, lowest)
+		case fieldLastOver:
+			over(field, func(c *Cell) float64 { return c.Last }, lowest)
+		case fieldSumOver:
+			over(field, func(c *Cell) float64 { return c.Sum }, sumGround)
+		case fieldIncrease:
+			put(field, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.Increase)) })
+		case fieldPairs:
+			put(field, pairsOf)
+		case fieldCovered:
+			put(field, coveredOf)
+		case fieldRateMin:
+			put(field, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.RateMin)) })
+		case fieldRateMax:
+			put(field, func(c *Cell) monolith.Num { return when(c.Pairs > 0, monolith.Float(c.RateMax)) })
+		case fieldBreaks:
+			put(field, func(c *Cell) monolith.Num { return when(c.Breaks > 0, monolith.Uint(uint64(c.Breaks))) })
+		}
+	}
 }
 
 // sumGround is what Sum is written over.
 func sumGround(c *Cell) float64 { return finite(float64(c.N) * c.Min) }
-
-func btou(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // TierReader reads a tier block. It is safe for concurrent use.
 type TierReader struct {
