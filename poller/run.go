@@ -96,7 +96,8 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	}
 	ps.seq++
 	budget := pollBudget(interval)
-	p := &poll{t: t, server: server, interval: interval, all: w.all, deadline: began.Add(budget), limit: statementLimit(budget)}
+	p := &poll{t: t, server: server, interval: interval, all: w.all, deadline: began.Add(budget)}
+	p.limit = p.commonLimit(budget)
 	p.snap = &monolith.Snapshot{
 		Server: t.id, Seq: ps.seq, At: at, Taken: at, Interval: interval, Identity: ps.identity,
 		Problems: append([]monolith.Problem(nil), problems...),
@@ -120,6 +121,18 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	t.noteChange(p.snap)
 	ps.first = false
 	return p.snap
+}
+
+// commonLimit is the bound that fits every collector of the poll, so that it is set once a connection
+// and not before each statement.
+func (p *poll) commonLimit(budget time.Duration) time.Duration {
+	shortest := budget
+	for _, c := range p.t.p.collectors {
+		if !c.Host && c.Timeout > 0 && !p.isLong(c) {
+			shortest = min(shortest, c.Timeout)
+		}
+	}
+	return statementLimit(shortest)
 }
 
 // statementLimit is the server-side bound of a statement: a little before our own patience ends, so that
