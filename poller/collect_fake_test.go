@@ -139,6 +139,8 @@ func TestVariablesHideSecrets(t *testing.T) {
 		{"old_passwords", "0"}, {"ssl_key", "server-key.pem"}, {"caching_sha2_password_private_key_path", "private.pem"},
 		{"tls_key_passphrase", "hunter2"}, {"my_plugin_secret_key", "hunter2"}, {"vault_auth_token", "hunter2"},
 		{"gtid_executed", "uuid:1-99"}, {"timestamp", "1"}, {"mysql_native_password_proxy_users", "OFF"}, {"report_password", "hunter2"},
+		{"file_key_management_filekey", "hunter2"}, {"keyring_hashicorp_secret_id", "hunter2"}, {"disconnect_on_expired_password", "ON"},
+		{"innodb_ft_max_token_size", "84"}, {"s3_access_key", "hunter2"}, {"ssl_passphrase", ""},
 	}}}}
 	g := gatherFor(variablesCollector(), new(memory))
 	g.Session = f
@@ -153,6 +155,8 @@ func TestVariablesHideSecrets(t *testing.T) {
 		"old_passwords": "0", "ssl_key": "server-key.pem", "caching_sha2_password_private_key_path": "private.pem",
 		"tls_key_passphrase": secretSet, "my_plugin_secret_key": secretSet, "vault_auth_token": secretSet,
 		"mysql_native_password_proxy_users": "OFF", "report_password": secretSet,
+		"file_key_management_filekey": secretSet, "keyring_hashicorp_secret_id": secretSet, "disconnect_on_expired_password": "ON",
+		"innodb_ft_max_token_size": "84", "s3_access_key": secretSet, "ssl_passphrase": secretNotSet,
 	}
 	if diff := cmp.Diff(want, g.Variables); diff != "" {
 		t.Error(diff)

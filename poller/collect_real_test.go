@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"monolith"
 	"monolith/internal/mysqltest"
 )
@@ -20,6 +22,7 @@ type watched struct {
 	vars     map[string]string
 	state    *monolith.State
 	seq      uint64
+	refused  []string // statements that the server refused
 }
 
 // watch logs in to a real server as the given user.
@@ -28,16 +31,20 @@ func watch(t *testing.T, s *mysqltest.Server, user, password string) *watched {
 	e := monolith.Endpoint{Host: s.Host, Port: s.Port, User: user, Password: monolith.Secret(password), TLS: "disabled"}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+	w := &watched{server: &monolith.Server{ID: 1, Name: "real", Host: "local", Endpoint: e}, memories: map[string]*memory{}}
 	nothing := func(int64) {}
-	session, err := openSession(ctx, e, openOptions{limit: 10 * time.Second, interval: 10 * time.Second, load: newLoad(), counts: &counters{statement: nothing, received: nothing}})
+	var err error
+	w.session, err = openSession(ctx, e, openOptions{limit: 10 * time.Second, interval: 10 * time.Second, load: newLoad(), counts: &counters{
+		statement: nothing, received: nothing,
+		refused: func(statement string, err *mysql.MySQLError) {
+			w.refused = append(w.refused, fmt.Sprintf("%s: %v", statement, err))
+		},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(session.close)
-	return &watched{
-		server:  &monolith.Server{ID: 1, Name: "real", Host: "local", Endpoint: e},
-		session: session, memories: map[string]*memory{},
-	}
+	t.Cleanup(w.session.close)
+	return w
 }
 
 // poll runs all collectors once and fails the test on an error of one that is not among mayFail.

@@ -62,7 +62,7 @@ var secretVariables = map[string]bool{
 }
 
 // secretName matches other names of secrets: plugins bring their own variables.
-var secretName = regexp.MustCompile(`(pwd|passwd|passphrase|secret|secret_key|access_key|access_key_id|api_key|token|password|sst_auth|credentials?|auth_string)$`)
+var secretName = regexp.MustCompile(`(pwd|passwd|passphrase|secret|secret_key|secret_id|filekey|access_key|access_key_id|api_key|token|password|sst_auth|credentials?|auth_string)$`)
 
 // harmlessName matches names that look like secrets and are settings about passwords.
 var harmlessName = regexp.MustCompile(`^(validate_password|password_(history|require|reuse|error)|default_password|old_passwords|strict_password|secure_auth|disconnect_on_expired|.*_plugin$|.*_(file|path|dir|length|count|days|time|interval|lifetime|policy)$)`)

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -30,16 +31,17 @@ func maskError(s string) string {
 		query = "Query: '" + maskSQL(strings.TrimSuffix(s[i+len("Query: '"):], "'")) + "'"
 		s = s[:i]
 	}
-	// Error '…' on query. Default database: '…'.
-	outer := ""
-	if i := strings.LastIndex(s, "' on query."); i >= 0 && strings.HasPrefix(s, "Error '") {
-		outer = s[i+1:]
-		s = "Error: " + s[len("Error '"):i]
+	// … Error '…' on query. Default database: '…'.
+	before, after := "", ""
+	if to := strings.LastIndex(s, "' on query."); to >= 0 {
+		if from := strings.Index(s[:to], "Error '"); from >= 0 {
+			before, s, after = s[:from]+"Error: ", s[from+len("Error '"):to], s[to+1:]
+		}
 	}
 	for _, v := range errorValues {
 		s = maskBetween(s, v.before, v.after)
 	}
-	return maskQuoted(s) + maskQuoted(outer) + query
+	return maskQuoted(before) + maskQuoted(s) + maskQuoted(after) + query
 }
 
 // errorValues are the places where the server's messages quote values, with what stands around them.
@@ -51,7 +53,7 @@ var errorValues = []struct {
 	{"Duplicate entry '", []string{"' for key"}},
 	{" value: '", []string{"' for column", "' for function"}},
 	{"near '", []string{"' at line"}},
-	{"record in '", nil},
+	{"partition for value ", []string{", Error_code"}},
 }
 
 // maskBetween replaces what stands between before and the last of the endings by ?.
@@ -77,7 +79,7 @@ func maskBetween(s, before string, after []string) string {
 // nameWords stand before quotes that hold names and places, not values.
 var nameWords = []string{"table", "tables", "view", "key", "column", "columns", "index", "database", "database:", "schema",
 	"file", "log", "from", "user", "for", "procedure", "function", "trigger", "event", "constraint", "partition", "variable",
-	"master", "source", "transaction", "gtid", "engine", "channel", "host", "command", "collation", "charset", "set", "type",
+	"master", "source", "transaction", "gtid", "engine", "channel", "host", "command", "in", "collation", "charset", "set", "type",
 	"definer", "to", "table:", "thread"}
 
 // maskQuoted masks what stands between single or double quotes, save for names after one of nameWords
@@ -115,16 +117,17 @@ func maskQuoted(s string) string {
 func followsNameWord(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-64):], " "))
 	word := before[strings.LastIndexAny(before, " (,;.'\"\n\t")+1:]
-	for _, w := range nameWords {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(nameWords, word)
 }
+
+// clauses are what the server calls the parts of a statement: "Unknown column 'x' in 'field list'".
+var clauses = []string{"field list", "where clause", "on clause", "having clause", "order clause", "group statement"}
 
 // looksLikeName reports whether a text could be the name of a table, file, account or host.
 func looksLikeName(s string) bool {
+	if slices.Contains(clauses, s) {
+		return true
+	}
 	for i := 0; i < len(s); i++ {
 		if !isWord(s[i]) && !strings.ContainsRune(".-/@:#%[]", rune(s[i])) {
 			return false

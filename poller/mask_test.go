@@ -122,6 +122,14 @@ func TestMaskError(t *testing.T) {
 		},
 		{"Error 'Incorrect integer value: 'hunter2' for column 'a' at row 1' on query.", "Error: Incorrect integer value: '?' for column 'a' at row 1 on query."},
 		{"Something new said 'hunter2 is here' and 'hunter2", "Something new said '?' and '?"},
+		{"Table has no partition for value 4711, Error_code: 1526; end_log_pos 9", "Table has no partition for value ?, Error_code: 1526; end_log_pos 9"},
+		{"Error 'Table has no partition for value 4711' on query.", "Error: Table has no partition for value ? on query."},
+		{"Error 'Unknown column 'x' in 'field list'' on query.", "Error: Unknown column 'x' in 'field list' on query."},
+		{"Could not execute Delete_rows event on table a.t; Can't find record in 't', Error_code: 1032", "Could not execute Delete_rows event on table a.t; Can't find record in 't', Error_code: 1032"},
+		{"Coordinator stopped because there were error(s) in the worker(s). Worker 1 failed executing transaction '3e11fa47-71ca-11e1-9e33-c80aa9429562:23' at source log binlog.000009, end_log_pos 444.",
+			"Coordinator stopped because there were error(s) in the worker(s). Worker 1 failed executing transaction '3e11fa47-71ca-11e1-9e33-c80aa9429562:23' at source log binlog.000009, end_log_pos 444."},
+		{"Worker 1 failed executing transaction 'ANONYMOUS' at source log b.000009, end_log_pos 4; Error 'Duplicate entry 'hunter2' for key 't.PRIMARY'' on query. Default database: 'shop'. Query: 'INSERT INTO t VALUES ('hunter2')'",
+			"Worker 1 failed executing transaction 'ANONYMOUS' at source log b.000009, end_log_pos 4; Error: Duplicate entry '?' for key 't.PRIMARY' on query. Default database: 'shop'. Query: 'INSERT INTO t VALUES (?)'"},
 		{"", ""},
 	} {
 		if got := errorText(c.in, false); got != c.want {
