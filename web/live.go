@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ type liveEntry struct {
 	version uint64
 	snap    *monolith.Snapshot
 	once    sync.Once
-	state   *stateView
+	text    []byte // the members of its stateView as JSON, without the opening brace
 }
 
 func newLive(states States, now func() time.Time) *live {
@@ -135,22 +136,30 @@ func (l *live) since(servers []monolith.Server, seen uint64) (names []string, fr
 	return names, fresh, l.version, l.epoch, l.news
 }
 
-// view works out what the entry says, once.
-func (l *live) view(e *liveEntry) *stateView {
+// encode works out what the entry says, once.
+func (l *live) encode(e *liveEntry) []byte {
 	e.once.Do(func() {
 		st := l.states.State(e.snap.Server)
 		if st == nil || st.Seq < e.snap.Seq {
 			st = st.With(e.snap)
 		}
-		e.state, e.snap = newStateView(st, l.now()), nil
+		e.text, e.snap = mustJSON(newStateView(st, l.now()))[1:], nil
 	})
-	return e.state
+	return e.text
 }
 
-// liveServer is a server in a frame.
-type liveServer struct {
-	Server string `json:"server"`
-	*stateView
+// frame makes the data of a "servers" event. names belong to the entries.
+func (l *live) frame(names []string, entries []*liveEntry) []byte {
+	out := append([]byte(`{"at":`), mustJSON(l.now())...)
+	out = append(out, `,"servers":[`...)
+	for i, e := range entries {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, `{"server":`...), mustJSON(names[i])...)
+		out = append(append(out, ','), l.encode(e)...)
+	}
+	return append(out, "]}"...)
 }
 
 // stream sends what changes of the servers asked for as server-sent events: at most one frame a second
@@ -207,15 +216,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if len(fresh) > 0 {
-			frame := make([]liveServer, len(fresh))
-			for i, e := range fresh {
-				frame[i] = liveServer{labels[i], s.live.view(e)}
-			}
-			body := mustJSON(struct {
-				At      time.Time    `json:"at"`
-				Servers []liveServer `json:"servers"`
-			}{s.now(), frame})
-			if out.event("servers", version, body) != nil {
+			if out.event("servers", version, s.live.frame(labels, fresh)) != nil {
 				return nil
 			}
 			beat.Reset(heartbeat)
@@ -241,25 +242,21 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// stillChosen looks a stream's servers up again: by id where they were named, so that a rename goes on
-// under the new name, else by group.
+// stillChosen looks a stream's servers up again: those that were named by id, so that a rename goes on
+// under the new name, and whatever stands in the group now.
 func (s *Server) stillChosen(ctx context.Context, before []monolith.Server, named bool, group string) ([]monolith.Server, error) {
-	all, err := s.chosen(ctx, nil, group)
-	if err != nil || !named {
-		return all, err
-	}
-	if all, err = s.store.Servers(ctx); err != nil {
+	all, err := s.store.Servers(ctx)
+	if err != nil {
 		return nil, err
 	}
-	var out []monolith.Server
-	for i := range all {
-		for j := range before {
-			if before[j].ID == all[i].ID {
-				out = append(out, all[i])
-			}
-		}
+	ids := make(map[monolith.ServerID]bool, len(before))
+	for i := range before {
+		ids[before[i].ID] = named
 	}
-	return out, nil
+	byGroup := !named || group != ""
+	return slices.DeleteFunc(all, func(server monolith.Server) bool {
+		return !ids[server.ID] && !(byGroup && monolith.InGroup(server.Group, group))
+	}), nil
 }
 
 const eventStream = "text/event-stream"

@@ -191,6 +191,38 @@ func TestLiveFollowsRenames(t *testing.T) {
 	})
 }
 
+func TestLiveFollowsTheGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newSite(t)
+		in := x.add(t, "in", "acme/prod")
+		ctx, cancel := context.WithCancel(t.Context())
+		frames, ended := x.listen(t, ctx, "/api/v1/live?group=acme")
+		synctest.Wait()
+		if got := x.do(t, http.MethodPost, "/api/v1/servers", `{"name":"joins","group":"acme/dev","endpoint":{"host":"h"}}`); got.Code != http.StatusCreated {
+			t.Fatal(got.body)
+		}
+		if got := x.do(t, http.MethodPatch, "/api/v1/servers/in", `{"group":"other"}`); got.Code != http.StatusOK {
+			t.Fatal(got.body)
+		}
+		if f := <-frames; f.event != "inventory" {
+			t.Fatalf("got %+v", f)
+		}
+		joins, err := x.store.Server(ctx, "joins")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.polled(poll(in.ID, 1, 1, nil))
+		x.polled(poll(joins.ID, 1, 1, nil))
+		if f := <-frames; len(f.servers) != 1 || f.servers[0].Server != "joins" {
+			t.Errorf("got %+v", f)
+		}
+		cancel()
+		<-ended
+		for range frames {
+		}
+	})
+}
+
 func TestLiveResumesAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newSite(t)
