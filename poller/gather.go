@@ -292,7 +292,7 @@ const hostGrace = 50 * time.Millisecond
 type longRuns struct {
 	wg      sync.WaitGroup
 	mu      sync.Mutex
-	running map[string]context.CancelFunc
+	running map[string]context.CancelCauseFunc
 	done    []*result
 }
 
@@ -306,21 +306,21 @@ func (p *poll) isLong(c *Collector) bool {
 // of the target, not of the poll.
 func (p *poll) startBackground(life context.Context, c *Collector) {
 	b := &p.t.poll.long
-	ctx, cancel := context.WithCancel(life)
+	ctx, cancel := context.WithCancelCause(life)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.running[c.Name] != nil {
-		cancel()
+		cancel(nil)
 		return
 	}
 	if b.running == nil {
-		b.running = map[string]context.CancelFunc{}
+		b.running = map[string]context.CancelCauseFunc{}
 	}
 	b.running[c.Name] = cancel
 	delete(p.t.poll.due, c.Name)
 	g, r := p.gatherFor(c, p.t.poll.session)
 	b.wg.Go(func() {
-		defer cancel()
+		defer cancel(nil)
 		p.t.p.gather(ctx, g, r, c.Timeout)
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -344,13 +344,18 @@ func (b *longRuns) merge(p *poll) {
 	}
 }
 
+// end ends what runs.
+func (b *longRuns) end(why error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, cancel := range b.running {
+		cancel(why)
+	}
+}
+
 // stop ends what runs and waits for it.
 func (b *longRuns) stop() {
-	b.mu.Lock()
-	for _, cancel := range b.running {
-		cancel()
-	}
-	b.mu.Unlock()
+	b.end(nil)
 	b.wg.Wait()
 }
 

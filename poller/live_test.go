@@ -244,6 +244,35 @@ func TestLongCollectorSharesTheConnection(t *testing.T) {
 	}
 }
 
+// A single statement of a long collector may hold up the polls for a while, but not for so long that
+// the counters have a gap.
+func TestLongStatementIsEnded(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.MariaDB(t)
+	user, password := db.NewUser(t)
+	long := &Collector{Name: "long", Title: "Long", Schedule: monolith.Sizes, Timeout: 5 * time.Minute, Collect: func(ctx context.Context, g *Gather) error {
+		return g.Session.Query(ctx, "SELECT SLEEP(100)", func(Row) error { return nil })
+	}}
+	w := follow(t, everySecond(t, db, user, password), func(c *Config) { c.Collectors = []*Collector{statusCollector(), long} })
+	w.next(t, "a poll", polled)
+	held := w.next(t, "a poll that is held up", func(s *monolith.Snapshot) bool { return !s.Polled })
+	if p := problemOf(held, "status"); !held.Up || p == nil || !strings.Contains(p.Text, "another statement") {
+		t.Errorf("%+v", describe(held))
+	}
+	good := w.next(t, "the status again", polled)
+	if good.Elapsed > (monolith.MaxGap*2+1)*time.Second/2 {
+		t.Errorf("the polls were held up for %v", good.Elapsed)
+	}
+	if good.Run != 1 {
+		t.Errorf("run %d", good.Run)
+	}
+	eventually(t, "the statement to be gone", func() bool { return len(ownThreads(t, db.DB(t), user)) == 1 })
+	eventually(t, "the long collector's back-off", func() bool {
+		c := w.Collectors(1)[1]
+		return c.Works == monolith.CollectorWaiting && c.Timeouts == 1 && !c.Until.IsZero()
+	})
+}
+
 // What only looks like a server is told from one.
 func TestHostileGreetings(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ type pollState struct {
 	due       map[string]bool      // collectors that wait for their run
 	load      *load
 	long      longRuns
+	heldUp    int                        // polls in a row that a long collector's statement held up
 	stuck     map[string]<-chan struct{} // host collectors that do not come back; closed when they do
 	down      bool                       // the last poll failed; for the log
 	first     bool
@@ -242,12 +243,27 @@ func (p *poll) status(ctx context.Context, c *Collector) bool {
 			continue
 		}
 		p.finish(r)
+		p.limitLongRuns(r)
 		if r.err != nil {
 			return p.snap.Up && ps.session != nil && !p.sessionEnded()
 		}
 		p.snap.Polled, p.snap.Up = true, true
 		p.judgeStatus(ctx, r)
 		return true
+	}
+}
+
+// limitLongRuns ends the statement of a long collector that holds up the polls. It may cost one poll
+// less than the counters bear without a gap; after that a server that hangs can't be told from one that
+// is busy with it.
+func (p *poll) limitLongRuns(r *result) {
+	ps := &p.t.poll
+	if !isBusy(r.err) {
+		ps.heldUp = 0
+		return
+	}
+	if ps.heldUp++; ps.heldUp >= monolith.MaxGap-1 {
+		ps.long.end(&timeoutError{"a statement of a slow collector", time.Duration(ps.heldUp) * p.interval})
 	}
 }
 
