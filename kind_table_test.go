@@ -37,7 +37,7 @@ func TestKindOf(t *testing.T) {
 		"innodb.transactions": Gauge, "innodb.log_lsn_current": Untyped, "innodb.buffer_flush_batch_scanned_per_call": Gauge,
 		"host.cpu_user_seconds_total": Counter, "host.load1": Gauge, "host.hostname": Text, "host.memory_total_bytes": Gauge,
 		"host.swap_in_bytes_total": Counter, "host.disk_in_flight": Gauge, "self.Questions": Counter, "self.poll_seconds": Gauge,
-		"self.skipped_total": Counter, "replica.lag": Gauge, "replica.retried_transactions_total": Counter,
+		"self.skipped_total": Counter, "replica.lag": Gauge, "replica.retried_transactions_total": Counter, "replica.read_log_pos": Counter,
 		"server.processes_total": Gauge, "schema.data_bytes": Gauge, "variable.max_connections": Gauge,
 	} {
 		if got := KindOf(name); got != want {

@@ -93,8 +93,16 @@ func TestRealReplication(t *testing.T) {
 			primary := f.start(t)
 			replica := mysqltest.Replica(t, primary)
 			primary.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(30)) ENGINE=InnoDB")
+			// Two heartbeats as pt-heartbeat writes them, one of them the replica's own.
+			primary.Exec(t, "CREATE TABLE shop.heartbeat (ts VARCHAR(26) NOT NULL, server_id INT UNSIGNED NOT NULL PRIMARY KEY)",
+				"INSERT INTO shop.heartbeat VALUES (DATE_FORMAT(UTC_TIMESTAMP() - INTERVAL 100 SECOND, '%Y-%m-%dT%H:%i:%s.5'), @@server_id)")
 			replica.CatchUp(t, primary)
+			replica.Exec(t, "INSERT INTO shop.heartbeat VALUES (DATE_FORMAT(UTC_TIMESTAMP(), '%Y-%m-%dT%H:%i:%s.5'), @@server_id)")
 			w := watch(t, replica, "root", "")
+			w.server.HeartbeatTable = "shop.heartbeat"
+			if snap, _ := w.poll(t); value(t, snap, "replica.heartbeat_lag", "") < 98 || value(t, snap, "replica.heartbeat_lag", "") > 200 {
+				t.Errorf("a heartbeat of 100 s ago gives %v s", value(t, snap, "replica.heartbeat_lag", ""))
+			}
 			state := func() monolith.Replica {
 				t.Helper()
 				snap, _ := w.poll(t)

@@ -68,6 +68,7 @@ func collectReplication(ctx context.Context, g *Gather) error {
 		return err
 	}
 	rec := g.Recorder("replica")
+	rec.Number("channels", "", monolith.Uint(uint64(len(replicas))))
 	for i := range replicas {
 		recordReplica(rec, &replicas[i], retried[i])
 	}
@@ -75,6 +76,9 @@ func collectReplication(ctx context.Context, g *Gather) error {
 		if err := recordAuroraLag(ctx, g, rec); err != nil {
 			return err
 		}
+	}
+	if err := recordOtherLags(ctx, g, rec, replicas); err != nil {
+		return err
 	}
 	if n := connectedReplicas(g); !n.IsNone() {
 		rec.Number("connected_replicas", "", n)

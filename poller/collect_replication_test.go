@@ -53,6 +53,13 @@ func renamed(row string) string {
 	return strings.NewReplacer("Slave_", "Replica_", "Master_UUID", "Master_UUID", "Master_", "Source_", "_Master", "_Source").Replace(row)
 }
 
+// commitDelay begins the statement about what is being applied, which MySQL ≥ 8.0.1 is asked.
+const commitDelay = "SELECT CHANNEL_NAME AS channel_name, MAX("
+
+func applierDelay(channel, delay string) answer {
+	return answer{columns: []string{"channel_name", "delay"}, rows: [][]string{{channel, delay}}}
+}
+
 func with(row string, changes ...string) string {
 	for i := 0; i < len(changes); i += 2 {
 		name, value := changes[i], changes[i+1]
@@ -101,6 +108,9 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 		{"11.8.5-MariaDB", "", "SHOW ALL SLAVES STATUS", oldRow},
 	} {
 		f := &fakeSession{answers: map[string]answer{c.statement: vertical(c.row)}}
+		if strings.Contains(c.statement, "REPLICA") || c.version == "8.0.21" {
+			f.answers[commitDelay] = applierDelay("", "0.25")
+		}
 		snap, err := collect(t, replicationCollector(), server(c.version, c.comment), f)
 		if err != nil || len(f.refused) > 0 {
 			t.Errorf("%s: %v, refused %q", c.version, err, f.refused)
@@ -254,4 +264,54 @@ func TestConnectedReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, snap, map[string]string{"replica.connected_replicas": "2"})
+}
+
+func TestOtherLags(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{
+		"SHOW REPLICA STATUS": vertical(with(renamed(oldRow), "Channel_Name", "a"), with(renamed(oldRow), "Channel_Name", "b", "Replica_SQL_Running", "No")),
+		commitDelay:           {columns: []string{"channel_name", "delay"}, rows: [][]string{{"a", "1.5"}, {"b", "0"}, {"gone", "9"}}},
+		"SELECT TIMESTAMPDIFF(SECOND, CAST(REPLACE(MAX(ts)": {columns: []string{"utc", "local"}, rows: [][]string{{"7", "7207"}}},
+	}}
+	heartbeat := func(g *Gather) { g.Server.HeartbeatTable = "percona.heart`beat" }
+	snap, err := collect(t, replicationCollector(), server("8.4.0", ""), f, heartbeat)
+	if err != nil || len(snap.Problems) > 0 {
+		t.Fatal(err, snap.Problems)
+	}
+	wants(t, snap, map[string]string{"replica.channels": "2", "replica.commit_delay[a]": "1.5", "replica.commit_delay[b]": "none",
+		"replica.commit_delay[gone]": "absent", "replica.heartbeat_lag": "7"})
+	if last := f.sent[len(f.sent)-1]; !strings.Contains(last, "FROM `percona`.`heart``beat` WHERE") {
+		t.Errorf("sent %q", last)
+	}
+
+	// What may not be read is named with its grant, and the channels are there all the same.
+	f.answers[commitDelay] = refuse(1142, "SELECT command denied to user 'monolith'@'%' for table 'replication_applier_status_by_worker'")
+	f.answers["SELECT TIMESTAMPDIFF"] = refuse(1146, "Table 'percona.heart`beat' doesn't exist")
+	delete(f.answers, "SELECT TIMESTAMPDIFF(SECOND, CAST(REPLACE(MAX(ts)")
+	snap, err = collect(t, replicationCollector(), server("8.4.0", ""), f, heartbeat)
+	if err != nil || len(snap.Replicas) != 2 || problemKinds(snap) != "[privilege partial]" ||
+		snap.Problems[0].Cure != "GRANT SELECT ON performance_schema.* TO 'monolith'@'%';" || snap.Problems[1].Cure != "" {
+		t.Errorf("%v, %v", snap.Problems, err)
+	}
+}
+
+func TestHeartbeatLagKnowsNoZone(t *testing.T) {
+	t.Parallel()
+	none := monolith.Num{}
+	for _, c := range []struct {
+		what             string
+		utc, local, want monolith.Num
+	}{
+		{"UTC on a CEST host", monolith.Int(0), monolith.Int(7200), monolith.Int(0)},
+		{"local on a CEST host", monolith.Int(-7197), monolith.Int(3), monolith.Int(3)},
+		{"UTC in New York", monolith.Int(4), monolith.Int(-17996), monolith.Int(4)},
+		{"local in New York", monolith.Int(18009), monolith.Int(9), monolith.Int(9)},
+		{"clocks differ a little", monolith.Int(-2), monolith.Int(-2), monolith.Int(0)},
+		{"no heartbeat", none, none, none},
+		{"all in the future", monolith.Int(-9000), monolith.Int(-1800), none},
+	} {
+		if got := heartbeatLag(c.utc, c.local); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
 }

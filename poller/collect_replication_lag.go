@@ -1,0 +1,117 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"monolith"
+)
+
+// recordOtherLags records what Seconds_Behind_Source can't tell: it is measured against the source one step above,
+// stands still while the receiver is cut off, and jumps with long transactions. What an account may
+// not read is noted; the channels are recorded without it.
+func recordOtherLags(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+	if len(replicas) > 0 && has(g.Identity, since{mysql: v(8, 0, 1)}) && g.Identity.Flavour != monolith.Aurora {
+		err := recordCommitDelay(ctx, g, rec, replicas)
+		if err := noteRefusal(g, err, "the commit-time delay can't be read",
+			"GRANT SELECT ON performance_schema.* TO "+quoteAccount(g.Account)+";"); err != nil {
+			return err
+		}
+	}
+	if table := g.Server.HeartbeatTable; table != "" {
+		name := quoteTable(table)
+		err := recordHeartbeat(ctx, g, rec, name)
+		return noteRefusal(g, err, "the heartbeat table "+table+" can't be read", "GRANT SELECT ON "+name+" TO "+quoteAccount(g.Account)+";")
+	}
+	return nil
+}
+
+// noteRefusal turns an error that the server gave into a note; other errors end the collector.
+func noteRefusal(g *Gather, err error, what, cure string) error {
+	var refused *mysql.MySQLError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	kind := monolith.ProblemPartial
+	if refused.Number == 1142 || refused.Number == 1044 || refused.Number == 1370 || refused.Number == 1227 {
+		kind = monolith.ProblemPrivilege
+	} else {
+		cure = ""
+	}
+	g.Note(kind, what+": "+printable(refused.Message), cure)
+	return nil
+}
+
+// recordCommitDelay records per channel how long ago the oldest transaction being applied was
+// committed at the server that it comes from.
+func recordCommitDelay(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+	delays := map[string]monolith.Num{}
+	err := g.Session.Query(ctx, "SELECT CHANNEL_NAME AS channel_name, MAX(IF(APPLYING_TRANSACTION = '', 0,"+
+		" UNIX_TIMESTAMP(NOW(6)) - NULLIF(UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), 0))) AS delay"+
+		" FROM performance_schema.replication_applier_status_by_worker GROUP BY CHANNEL_NAME", func(row Row) error {
+		n := row.Num("delay")
+		if n.Float64() < 0 {
+			n = monolith.Uint(0) // the clocks of the two servers differ
+		}
+		delays[printable(first(row.Text("channel_name")))] = n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range replicas {
+		r := &replicas[i]
+		delay := delays[r.Channel]
+		if r.SQL != monolith.ThreadYes {
+			delay = monolith.Num{}
+		}
+		rec.Number("commit_delay", r.Channel, delay)
+	}
+	return nil
+}
+
+// recordHeartbeat reads a table of the kind that pt-heartbeat writes: a time ts and the server_id of the writer.
+func recordHeartbeat(ctx context.Context, g *Gather, rec *Recorder, table string) error {
+	var lag monolith.Num
+	// ts is a text in pt-heartbeat's own table, 2026-11-30T12:00:00.5, and a time in others.
+	const ts = "CAST(REPLACE(MAX(ts), 'T', ' ') AS DATETIME)"
+	err := g.Session.Query(ctx, "SELECT TIMESTAMPDIFF(SECOND, "+ts+", UTC_TIMESTAMP()) AS utc,"+
+		" TIMESTAMPDIFF(SECOND, "+ts+", CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) AS local"+
+		" FROM "+table+" WHERE server_id <> @@server_id", func(row Row) error {
+		lag = heartbeatLag(row.Num("utc"), row.Num("local"))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rec.Number("heartbeat_lag", "", lag)
+	return nil
+}
+
+// heartbeatSkew is by how many seconds a heartbeat may lie in the future, since clocks differ.
+const heartbeatSkew = 120
+
+// heartbeatLag chooses between two readings of a time whose zone is not known: UTC, and the local time of the
+// server. A heartbeat can't lie in the future, so the nearest one that does not is right.
+func heartbeatLag(utc, local monolith.Num) monolith.Num {
+	best := monolith.Num{}
+	for _, n := range []monolith.Num{utc, local} {
+		if s := n.Float64(); s >= -heartbeatSkew && (best.IsNone() || s < best.Float64()) {
+			best = n
+		}
+	}
+	if best.Float64() < 0 {
+		return monolith.Uint(0)
+	}
+	return best
+}
+
+// quoteTable quotes schema.table.
+func quoteTable(name string) string {
+	schema, table, _ := strings.Cut(name, ".")
+	quote := func(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+	return quote(schema) + "." + quote(table)
+}
