@@ -110,9 +110,12 @@ func TestMarks(t *testing.T) {
 	}
 	for body, field := range map[string]string{
 		`{"text":""}`: "text", `{"text":"a\u0007b"}`: "text", `{"text":"x","server":"a/1","group":"acme"}`: "group",
-		`{"text":"x","at":"soon"}`: "at", `{"text":"x","group":"/"}`: "group", `{"text":"x","kind":"restart"}`: "kind",
+		`{"text":"x","at":"soon"}`: "at", `{"text":"x","at":true}`: "at", `{"text":"x","at":1.5}`: "at", `{"text":"x","group":"/"}`: "group", `{"text":"x","kind":"restart"}`: "kind",
 	} {
 		wantProblem(t, x.do(t, "POST", "/api/v1/marks", body), 400, kindInvalid, field)
+	}
+	if got := x.do(t, "POST", "/api/v1/marks", `{"text":"x","at":1773489600}`); !strings.Contains(got.body, `"at":"2026-03-14T12:00:00Z"`) {
+		t.Errorf("unix seconds: %s", got.body)
 	}
 	wantProblem(t, x.do(t, "POST", "/api/v1/marks", `{"text":"x","server":"a"}`), 404, kindNotFound, "server")
 	if got := x.do(t, "DELETE", made.Header().Get("Location"), ""); got.Code != http.StatusNoContent {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -153,20 +154,37 @@ func (s *Server) addMark(w http.ResponseWriter, r *http.Request) error {
 		return q.err
 	}
 	var in struct {
-		Server string `json:"server"`
-		Group  string `json:"group"`
-		At     string `json:"at"`
-		Text   string `json:"text"`
+		Server string     `json:"server"`
+		Group  string     `json:"group"`
+		At     momentText `json:"at"`
+		Text   string     `json:"text"`
 	}
 	if err := decode(r, &in); err != nil {
 		return err
 	}
-	view, err := s.note(r.Context(), in.Server, in.Group, in.At, in.Text)
+	view, err := s.note(r.Context(), in.Server, in.Group, string(in.At), in.Text)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Location", s.link("api", "v1", "marks", strconv.FormatInt(view.ID, 10)))
 	return s.respond(w, r, http.StatusCreated, "mark", view)
+}
+
+// momentText is a time in a body: a text as in parameters, or unix seconds as a number.
+type momentText string
+
+// UnmarshalJSON takes a text or a whole number.
+func (m *momentText) UnmarshalJSON(b []byte) error {
+	if _, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+		*m = momentText(b)
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return monolith.Invalid("at", "this is not a time", `RFC 3339, unix seconds, "now" or "-2h"`)
+	}
+	*m = momentText(s)
+	return nil
 }
 
 // note checks and keeps a note for a server, a group, or (with neither) everything. at "" is now. The

@@ -54,8 +54,8 @@ func decodeJSON(body []byte, v any) error {
 
 // explainJSON turns the decoder's errors into what is wrong and where.
 func explainJSON(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, monolith.ErrInvalid) {
+		return err
 	}
 	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return monolith.Invalid(bad.Field, misfit(bad), "give "+jsonWord(bad.Type))

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/go-chi/chi/v5"
 
 	"monolith"
 )
@@ -24,6 +28,15 @@ func TestHostNames(t *testing.T) {
 	} {
 		if got := hostAllowed(host, allowed); got != want {
 			t.Errorf("%q is allowed: %v, want %v", host, got, want)
+		}
+	}
+}
+
+func TestBadHostsAreRefusedAtTheStart(t *testing.T) {
+	x := newSite(t)
+	for _, bad := range []string{"", "http://mono.example", "a b", "*", "*.example", "mono.example:80", "[::1]:80"} {
+		if _, err := New(Config{Store: x.store, Poller: x.poller, Hosts: []string{bad}}); !errors.Is(err, monolith.ErrInvalid) {
+			t.Errorf("host %q is taken: %v", bad, err)
 		}
 	}
 }
@@ -120,6 +133,28 @@ func TestPanicsAreSurvived(t *testing.T) {
 	p := wantProblem(t, x.get(t, "/api/v1/servers/db1"), http.StatusInternalServerError, kindInternal, "")
 	if !strings.Contains(x.log.String(), "lost my mind") || !strings.Contains(x.log.String(), p.ID) || !strings.Contains(x.log.String(), "stack=") {
 		t.Errorf("the log lacks the panic: %s", x.log)
+	}
+}
+
+// A panic in the middle of an answer cuts the connection: half an answer must not look like a whole one.
+func TestPanicInTheMiddle(t *testing.T) {
+	x := newSite(t)
+	h := x.observe(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "half")
+		panic("lost my mind")
+	}))
+	root := chi.NewRouter()
+	root.Handle("/", h)
+	server := httptest.NewServer(root)
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	resp, err := http.Get(server.URL)
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("the client takes half an answer for the whole")
 	}
 }
 

@@ -218,23 +218,45 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now() // a length of time, not a moment: the injected clock may stand still
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer func() {
-			if v := recover(); v != nil {
-				if v == http.ErrAbortHandler {
-					panic(v)
-				}
-				p := s.internal(r, fmt.Errorf("panic: %v", v), "stack", string(debug.Stack()))
-				if ww.Status() == 0 {
-					writeProblem(ww, r, p)
-				}
+		broken := s.survive(ww, r, next)
+		took, status := time.Since(began), ww.Status()
+		if status == 0 { // nothing was written: net/http says 200, unless nobody is there any more
+			status = http.StatusOK
+			if r.Context().Err() != nil {
+				status = statusClientGone
 			}
-			took := time.Since(began)
-			if ww.Header().Get("Content-Type") != eventStream { // how long a page stood open is no figure of ours
-				s.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), ww.Status(), took)
-			}
-			s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path,
-				"status", ww.Status(), "bytes", ww.BytesWritten(), "took", took)
-		}()
-		next.ServeHTTP(ww, r)
+		}
+		if ww.Header().Get("Content-Type") != eventStream { // how long a page stood open is no figure of ours
+			s.metrics.request(r.Method, chi.RouteContext(r.Context()).RoutePattern(), status, took)
+		}
+		s.log.DebugContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path,
+			"status", status, "bytes", ww.BytesWritten(), "took", took)
+		if broken {
+			panic(http.ErrAbortHandler)
+		}
 	})
+}
+
+// statusClientGone stands in figures for requests whose client left before the answer.
+const statusClientGone = 499
+
+// survive serves a request and turns a panic into a problem. broken says that part of an answer was out
+// already: the connection must be cut, or the part would be taken for the whole.
+func (s *Server) survive(w middleware.WrapResponseWriter, r *http.Request, next http.Handler) (broken bool) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler {
+			broken = true
+			return
+		}
+		p := s.internal(r, fmt.Errorf("panic: %v", v), "stack", string(debug.Stack()))
+		if broken = w.Status() != 0; !broken {
+			writeProblem(w, r, p)
+		}
+	}()
+	next.ServeHTTP(w, r)
+	return false
 }
