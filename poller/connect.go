@@ -122,7 +122,7 @@ func (d *dialed) connect(ctx context.Context) (raw driver.Conn, err error) {
 
 // settle learns who answers and sets the session up.
 func (s *session) settle(ctx context.Context, o openOptions) error {
-	u := &use{s: s}
+	u := &use{s: s, settling: true}
 	if err := s.identify(ctx, u); err != nil {
 		return err
 	}

@@ -89,6 +89,7 @@ type use struct {
 	s        *session
 	maxBytes int64
 	limit    time.Duration // the server-side limit of each statement
+	settling bool          // the session is being set up: nothing is measured yet
 
 	statements int
 	rows       int
@@ -164,7 +165,10 @@ func (u *use) query(ctx context.Context, statement string, row func(Row) error) 
 	if err := u.setLimit(ctx); err != nil {
 		return err
 	}
-	status, itself := u.s.load.wants(statement)
+	var status, itself bool
+	if !u.settling {
+		status, itself = u.s.load.wants(statement)
+	}
 	if status {
 		u.s.measureStatus(ctx)
 	}
