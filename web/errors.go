@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,9 @@ func (s *Server) problemOf(r *http.Request, err error) *problem {
 			fmt.Sprintf("the request's body is longer than %d bytes", tooLarge.Limit), "")
 	}
 	var p *problem
+	if bad, ok := errors.AsType[url.EscapeError](err); ok { // of a form
+		return refuse(http.StatusBadRequest, kindInvalid, "the form can't be read: "+bad.Error(), "escape % as %25")
+	}
 	switch {
 	case errors.Is(err, monolith.ErrNotFound):
 		p = refuse(http.StatusNotFound, kindNotFound, "there is no such thing", "")
