@@ -98,17 +98,25 @@ func invented(id monolith.ServerID, name string) float64 {
 	h := fnv.New32a()
 	fmt.Fprint(h, id, name)
 	u := float64(h.Sum32()%1000)/1000 + 0.2
-	for part, size := range map[string]float64{
-		"Questions": 900, "Queries": 950, "Com_select": 600, "Com_insert": 60, "Com_update": 90, "Com_delete": 12, "max_connections": 500,
-		"Threads_connected": 80, "Threads_running": 6, "Slow": 0.2, "bytes_total": 4e6, "Bytes_": 6e5, "buffer_pool_size": 8e9, "pages_": 2e5,
-		"read_requests": 2e5, "pool_reads": 300, "mount_size_bytes": 4e11, "mount_used": 2.2e11, "mount_available": 1.8e11, "seconds_total": 1.2,
-		"cpu_seconds_total": 8, "cores": 8, "load": 2, "memory_total": 3.4e10, "_bytes": 3e9, "delay": 0.8, "Innodb_rows_read": 5e4, "Handler": 2e4,
-	} {
-		if strings.Contains(name, part) {
-			return size * u
+	for _, known := range inventedSizes {
+		if strings.Contains(name, known.part) {
+			return known.size * u
 		}
 	}
 	return 10 * u
+}
+
+// inventedSizes are tried in order.
+var inventedSizes = []struct {
+	part string
+	size float64
+}{
+	{"Questions", 900}, {"Queries", 950}, {"Com_select", 600}, {"Com_insert", 60}, {"Com_update", 90}, {"Com_delete", 12}, {"max_connections", 500},
+	{"Threads_connected", 80}, {"Threads_running", 6}, {"Slow", 0.2}, {"buffer_pool_size", 8e9}, {"read_requests", 2e5}, {"pool_reads", 300},
+	{"pages_data", 1.6e5}, {"pages_dirty", 2e4}, {"pages_free", 3e4}, {"Innodb_page_size", 16384}, {"bytes_total", 4e6}, {"Bytes_", 6e5},
+	{"mount_size_bytes", 4e11}, {"mount_used", 2.2e11}, {"mount_available", 1.8e11}, {"cpu_user", 1.5}, {"cpu_system", 0.6}, {"cpu_iowait", 0.3},
+	{"cpu_seconds_total", 8}, {"cpu_", 0.05}, {"seconds_total", 0.4}, {"cores", 8}, {"load", 2}, {"memory_total", 3.4e10}, {"_bytes", 3e9}, {"delay", 0.8},
+	{"Innodb_rows_read", 5e4}, {"Handler", 2e4},
 }
 
 func noise(name string, at int64) float64 {
@@ -172,8 +180,8 @@ func fleetPoll(id monolith.ServerID, i int, seq uint64, now time.Time) *monolith
 		"host.cpu_user_seconds_total", "host.cpu_nice_seconds_total", "host.cpu_system_seconds_total", "host.cpu_irq_seconds_total", "host.cpu_softirq_seconds_total", "host.cpu_steal_seconds_total", "host.cpu_seconds_total",
 		"host.cores", "host.memory_total_bytes"} {
 		v := invented(id, name)
-		if strings.HasSuffix(name, "_seconds_total") && name != "host.cpu_seconds_total" {
-			v = invented(id, "host.cpu_seconds_total") * float64(len(name)%5) * 0.05
+		if name == "host.cpu_seconds_total" {
+			v = 8
 		}
 		if monolith.KindOf(name).Accumulates() {
 			v *= float64(1000 + seq*10)

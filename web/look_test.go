@@ -1,19 +1,25 @@
 package web
 
 import (
+	"cmp"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"monolith/internal/browsertest"
 )
 
-// TestShots takes pictures of the pages for people to look at: set MONOLITH_SHOTS to a folder.
+// TestShots takes pictures of the pages for people to look at: of an invented fleet with
+// MONOLITH_LOOK=shots, of a Monolith that runs with MONOLITH_LOOK=http://… and MONOLITH_LOOK_SERVER.
+// MONOLITH_SHOTS names the folder.
 func TestShots(t *testing.T) {
-	if os.Getenv("MONOLITH_SHOTS") == "" {
-		t.Skip("set MONOLITH_SHOTS to a folder to get pictures of the pages")
+	look := os.Getenv("MONOLITH_LOOK")
+	if look != "shots" && !strings.HasPrefix(look, "http") {
+		t.Skip("set MONOLITH_LOOK=shots, and MONOLITH_SHOTS to a folder, to get pictures of the pages")
 	}
-	for _, look := range []struct {
+	server := cmp.Or(os.Getenv("MONOLITH_LOOK_SERVER"), "db1")
+	for _, way := range []struct {
 		name string
 		opts []browsertest.Option
 	}{
@@ -22,28 +28,34 @@ func TestShots(t *testing.T) {
 		{"dark-narrow", []browsertest.Option{browsertest.Dark(), browsertest.Width(390)}},
 		{"light-narrow", []browsertest.Option{browsertest.Light(), browsertest.Width(390)}},
 	} {
-		t.Run(look.name, func(t *testing.T) {
-			_, b, url := openFleet(t, 60, look.opts...)
+		t.Run(way.name, func(t *testing.T) {
+			var b *browsertest.Browser
+			url := look
+			if look == "shots" {
+				_, b, url = openFleet(t, 60, way.opts...)
+			} else {
+				b = browsertest.New(t, way.opts...)
+			}
 			for name, path := range map[string]string{
-				"first": "/", "overview": "/servers/db1", "graph": "/servers/db1/graphs/query-rate?ago=1", "editor": "/graphs/new?server=db1&expr=rate(status.Questions)",
-				"replication": "/servers/db32/replication", "processes": "/servers/db1/processes", "status": "/servers/db1/status", "variables": "/servers/db1/variables",
-				"monitoring": "/servers/db1/monitoring", "changes": "/servers/db1/changes", "settings": "/settings", "form": "/servers/db1/edit", "down": "/servers/db14",
+				"first": "/", "overview": "/servers/" + server, "graphs": "/servers/" + server + "/graphs", "graph": "/servers/" + server + "/graphs/query-rate?ago=1",
+				"editor": "/graphs/new?server=" + server + "&expr=rate(status.Questions)", "replication": "/servers/" + server + "/replication",
+				"processes": "/servers/" + server + "/processes", "status": "/servers/" + server + "/status", "variables": "/servers/" + server + "/variables",
+				"monitoring": "/servers/" + server + "/monitoring", "changes": "/servers/" + server + "/changes", "schemas": "/servers/" + server + "/schemas",
+				"accounts": "/servers/" + server + "/accounts", "settings": "/settings", "form": "/servers/" + server + "/edit",
 			} {
 				b.Open(url + path)
-				if name == "overview" || name == "graph" || name == "editor" {
+				if name == "overview" || name == "graph" || name == "editor" || name == "graphs" {
 					b.Wait(".graph canvas")
-					b.Until("document.querySelectorAll('.graph canvas').length > 0 && performance.now() > 1500", 5*time.Second)
+					b.Eval("window.scrollTo(0, document.body.scrollHeight)", nil)
+					b.Until("performance.now() > 2500", 5*time.Second)
+					b.Eval("window.scrollTo(0, 0)", nil)
+					b.Until("performance.now() > 3500", 5*time.Second)
 				}
 				if name == "first" {
 					b.Wait(".spark svg")
 				}
-				b.Screenshot(name + "-" + look.name)
+				b.Screenshot(name + "-" + way.name)
 			}
 		})
 	}
-	t.Run("empty", func(t *testing.T) {
-		_, b, url := openFleet(t, 0, browsertest.Light(), browsertest.Width(1440))
-		b.Open(url + "/")
-		b.Screenshot("empty-light-wide")
-	})
 }

@@ -41,7 +41,11 @@ func (s *Server) serverPage(r *http.Request, key, title string) (serverPage, err
 	p.pageBase = s.pageBase(r, srv.Name+" "+title, "servers")
 	p.Health = judge(&srv, p.State, p.Now)
 	p.Role = newRoles(servers, s.poller.State).of(&srv)
-	p.Range = p.readRange(time.Hour)
+	usual := time.Hour
+	if p.Now.Sub(srv.Created) < 20*time.Minute {
+		usual = 15 * time.Minute // there is no more yet
+	}
+	p.Range = p.readRange(usual)
 	p.Tabs = tabsOf(p.State)
 	return p, nil
 }

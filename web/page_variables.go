@@ -12,7 +12,8 @@ import (
 type variablesTab struct {
 	serverPage
 	Find     string
-	Only     string // "changed": only those that were changed since Monolith watches
+	Only     string // "set": not at their defaults; "changed": changed since Monolith watches
+	Origins  bool   // it is known where values come from
 	AtText   string
 	Against  string
 	OtherAt  string
@@ -27,7 +28,36 @@ type variablesTab struct {
 type variableRow struct {
 	Name, Value, Other string
 	Has, OtherHas      bool
-	Changed            *monolith.Change // the newest change; nil: none since Monolith watches
+	Changed            *monolith.Change       // the newest change; nil: none since Monolith watches
+	Info               *monolith.VariableInfo // where the value comes from; nil: not known
+}
+
+// Set reports whether somebody set the variable: it is not at its default.
+func (v variableRow) Set() bool { return v.Info != nil && v.Info.Changed != nil && *v.Info.Changed }
+
+// Origin says in words where a value comes from; "" when that is not known.
+func (v variableRow) Origin() string {
+	if v.Info == nil {
+		return ""
+	}
+	switch v.Info.Origin {
+	case monolith.OriginCompiled:
+		return "default"
+	case monolith.OriginAuto:
+		return "worked out by the server"
+	case monolith.OriginFile:
+		return "option file"
+	case monolith.OriginCommand:
+		return "command line"
+	case monolith.OriginPersisted:
+		return "SET PERSIST"
+	case monolith.OriginSet:
+		return "SET"
+	}
+	if v.Set() {
+		return "not the default"
+	}
+	return ""
 }
 
 // Differs reports whether the two sides are not the same.
@@ -82,7 +112,14 @@ func (s *Server) variablesPage(w http.ResponseWriter, r *http.Request) error {
 			newest[name] = &changes[i]
 		}
 	}
-	d.fill(mine, theirs, newest)
+	infos := map[string]*monolith.VariableInfo{}
+	if p.State != nil {
+		for i := range p.State.Variables {
+			infos[p.State.Variables[i].Name] = &p.State.Variables[i]
+		}
+	}
+	d.Origins = len(infos) > 0
+	d.fill(mine, theirs, newest, infos)
 	return s.render(w, r, "variables", &d)
 }
 
@@ -95,7 +132,7 @@ func (d *variablesTab) moment(field, s string) (time.Time, error) {
 	return m.at, err
 }
 
-func (d *variablesTab) fill(mine, theirs map[string]string, newest map[string]*monolith.Change) {
+func (d *variablesTab) fill(mine, theirs map[string]string, newest map[string]*monolith.Change, infos map[string]*monolith.VariableInfo) {
 	names := map[string]bool{}
 	for name := range mine {
 		names[name] = true
@@ -106,14 +143,14 @@ func (d *variablesTab) fill(mine, theirs map[string]string, newest map[string]*m
 	needle := strings.ToLower(d.Find)
 	d.All = len(mine)
 	for _, name := range sortedKeys(names) {
-		v := variableRow{Name: name, Changed: newest[name]}
+		v := variableRow{Name: name, Changed: newest[name], Info: infos[name]}
 		v.Value, v.Has = mine[name]
 		v.Other, v.OtherHas = theirs[name]
 		if d.Compares && !v.Differs() {
 			d.Equal++
 			continue
 		}
-		if d.Only == "changed" && v.Changed == nil || !strings.Contains(strings.ToLower(name+"\n"+v.Value), needle) {
+		if d.Only == "changed" && v.Changed == nil || d.Only == "set" && !v.Set() || !strings.Contains(strings.ToLower(name+"\n"+v.Value), needle) {
 			continue
 		}
 		d.Rows = append(d.Rows, v)
@@ -126,6 +163,7 @@ type variableTab struct {
 	Name      string
 	Value     string
 	Has       bool
+	Row       variableRow
 	Number    bool
 	Changes   []monolith.Change
 	Elsewhere []elsewhere
@@ -147,6 +185,13 @@ func (s *Server) variablePage(w http.ResponseWriter, r *http.Request) error {
 	metric := monolith.Metric{Name: "variable." + d.Name}
 	d.Value, _, d.Has = p.State.Text(metric)
 	_, _, d.Number = p.State.Value(metric)
+	if p.State != nil {
+		for i := range p.State.Variables {
+			if p.State.Variables[i].Name == d.Name {
+				d.Row = variableRow{Info: &p.State.Variables[i]}
+			}
+		}
+	}
 	d.Changes, err = s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: metric.Name, Exact: true, First: true, Limit: 1000})
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ var ranges = []struct{ From, Title string }{
 	{"-7d", "7 days"}, {"-30d", "30 days"}, {"-90d", "90 days"}, {"-365d", "1 year"},
 }
 
+// Usual is the range of an address that names none.
+func (r timeRange) Usual() string { return r.usual }
+
 // Ranges lists the relative ranges.
 func (timeRange) Ranges() []struct{ From, Title string } { return ranges }
 

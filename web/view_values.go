@@ -35,6 +35,8 @@ var viewFuncs = template.FuncMap{
 	"tier":       func(t string) string { return tierNames[t] },
 	"derefFloat": func(p *float64) float64 { return *p },
 	"derefTime":  func(p *time.Time) time.Time { return *p },
+	"derefText":  func(p *string) string { return *p },
+	"derefBool":  func(p *bool) bool { return *p },
 	"orEmpty": func(n int) string {
 		if n == 0 {
 			return ""

@@ -33,11 +33,13 @@ export class RangeBar {
   range: Range;
   ago: boolean;
   refresh: string; // "": as polls come in; "off"; or a length
+  private readonly usual: string; // the range of an address that names none
   private stack: Range[] = [];
   private listeners: ((why: "range" | "ago" | "zone") => void)[] = [];
 
   constructor(private root: HTMLFormElement) {
     this.range = { from: root.dataset.from ?? "-1h", to: root.dataset.to ?? "now" };
+    this.usual = root.dataset.usual ?? "-1h";
     this.ago = root.dataset.ago === "true";
     this.refresh = root.dataset.refresh ?? "";
     root.querySelectorAll<HTMLElement>(".zoom, .ago-toggle").forEach((e) => (e.hidden = false));
@@ -60,7 +62,7 @@ export class RangeBar {
     byId("range-back")?.addEventListener("click", () => this.back());
     addEventListener("popstate", () => {
       const q = new URLSearchParams(location.search);
-      this.range = { from: q.get("from") ?? "-1h", to: q.get("to") ?? "now" };
+      this.range = { from: q.get("from") ?? this.usual, to: q.get("to") ?? "now" };
       this.ago = q.has("ago");
       this.show();
       this.tell("range");
@@ -152,7 +154,7 @@ export class RangeBar {
     }
     const changed = (document.documentElement.dataset.zone ?? "") !== zone;
     document.documentElement.dataset.zone = zone;
-    const from = String(form.get("from") ?? "").trim() || "-1h", to = String(form.get("to") ?? "").trim() || "now";
+    const from = String(form.get("from") ?? "").trim() || this.usual, to = String(form.get("to") ?? "").trim() || "now";
     const now = Date.now() / 1000, a = unix(from, now), b = unix(to, now);
     if (a === null || b === null) return complain(`${a === null ? from : to} is not a time. Write -2h, 2026-03-29 02:30 or now.`);
     if (a >= b) return complain("The range ends before it begins.");
@@ -197,7 +199,7 @@ export class RangeBar {
   private address(push: boolean): void {
     const u = new URL(location.href);
     const put = (name: string, value: string, usual: string): void => (value === usual ? u.searchParams.delete(name) : u.searchParams.set(name, value));
-    put("from", this.range.from, "-1h");
+    put("from", this.range.from, this.usual);
     put("to", this.range.to, "now");
     put("ago", this.ago ? "1" : "", "");
     put("refresh", this.refresh, "");
