@@ -2,7 +2,8 @@ package monolith
 
 import "time"
 
-// ThreadState is a replication thread's state. Connecting is not folded into No.
+// ThreadState is a replication thread's state. Connecting is not folded into No; "" is unknown: see
+// [Replica.Missing].
 type ThreadState string
 
 // The thread states.

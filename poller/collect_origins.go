@@ -58,12 +58,27 @@ func collectOrigins(ctx context.Context, g *Gather) error {
 		return nil
 	}
 	list := []monolith.VariableInfo{}
+	// A list of each server is kept for ever: texts that are in memory already are not kept twice.
+	known := make(map[string]string, len(g.Variables))
+	for name, value := range g.Variables {
+		known[name], known[value] = name, value
+	}
+	keep := func(s string) string {
+		if old, ok := known[s]; ok {
+			return old
+		}
+		return s
+	}
 	err := g.Session.Query(ctx, query, func(row Row) error {
 		name := strings.ToLower(printable(first(row.Text("name"))))
 		if name == "" || volatileVariables[name] {
 			return nil
 		}
-		list = append(list, variableInfo(name, row))
+		v := variableInfo(keep(name), row)
+		if v.Default != nil {
+			*v.Default = keep(*v.Default)
+		}
+		list = append(list, v)
 		return nil
 	})
 	if err != nil {
@@ -82,22 +97,19 @@ func variableInfo(name string, row Row) monolith.VariableInfo {
 	case v.Origin == monolith.OriginCompiled && known:
 		// MySQL tells a default only in this way; MariaDB's column holds the bound of the option instead of
 		// what the server made of it.
-		changed := false
-		v.Changed, v.Default = &changed, &value
+		v.Changed, v.Default = new(false), hidden(name, value)
 	case told:
-		changed := known && !sameValue(value, standard) && v.Origin != monolith.OriginAuto
-		v.Changed, v.Default = &changed, &standard
+		v.Changed, v.Default = new(false), hidden(name, standard)
+		if known && !sameValue(value, standard) && v.Origin != monolith.OriginAuto {
+			v.Changed = new(true)
+		}
+	case v.Origin == monolith.OriginCompiled:
+		v.Changed = new(false)
 	case v.Origin != "" && v.Origin != monolith.OriginAuto:
-		changed := v.Origin != monolith.OriginCompiled
-		v.Changed = &changed
-	}
-	if v.Default != nil {
-		hidden := printable(string(hideSecret([]byte(name), []byte(*v.Default))))
-		v.Default = &hidden
+		v.Changed = new(true)
 	}
 	if s, ok := row.Text("readonly"); ok {
-		readOnly := strings.EqualFold(s, "yes")
-		v.ReadOnly = &readOnly
+		v.ReadOnly = new(strings.EqualFold(s, "yes"))
 	}
 	if at, ok := row.Int("set_at"); ok && at > 0 {
 		t := time.Unix(at, 0).UTC()
@@ -110,6 +122,12 @@ func variableInfo(name string, row Row) monolith.VariableInfo {
 		}
 	}
 	return v
+}
+
+// hidden gives a default as it may be kept.
+func hidden(name, value string) *string {
+	s := printable(string(hideSecret([]byte(name), []byte(value))))
+	return &s
 }
 
 // originOf reads both families' words. DYNAMIC also stands for what the server itself set at its start.
@@ -172,10 +190,9 @@ func fromDefaults(id monolith.Identity, variables map[string]string) []monolith.
 	for _, name := range sortedKeys(variables) {
 		v := monolith.VariableInfo{Name: name}
 		if d, ok := standard[name]; ok {
-			changed := !sameValue(variables[name], d)
-			v.Default, v.Changed = &d, &changed
-			if !changed {
-				v.Origin = monolith.OriginCompiled
+			v.Default, v.Changed = &d, new(true)
+			if sameValue(variables[name], d) {
+				v.Changed, v.Origin = new(false), monolith.OriginCompiled
 			}
 		}
 		list = append(list, v)

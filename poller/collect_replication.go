@@ -3,6 +3,7 @@ package poller
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,7 +108,7 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 		RelayLogPos:    f.number("relay_log_pos", "relay_log_pos"),
 		RelaySpace:     f.number("relay_log_space", "relay_log_space"),
 		UntilCondition: f.text("until_condition", "until_condition"),
-		SSL:            yes(f.text("ssl", "source_ssl_allowed", "master_ssl_allowed")),
+		SSL:            strings.EqualFold(f.text("ssl", "source_ssl_allowed", "master_ssl_allowed"), "yes"),
 	}
 	r.Lag = f.lag()
 	// Last_IO_Errno and Last_SQL_Errno came with 5.1.20; before, Last_Errno was the SQL thread's.
@@ -115,11 +116,13 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 	r.SQLError = errorText(f.text("sql_error", "last_sql_error", "last_error"), keepTexts)
 	if has(id, since{mysql: v(5, 1, 20), mariadb: v(5)}) || row.Has("last_io_errno") {
 		r.IOErrno = int(f.number("io_errno", "last_io_errno"))
-		r.IOError = errorText(f.text("io_error", "last_io_error"), true)
+		r.IOError = cut(f.text("io_error", "last_io_error"), maxErrorText) // hosts, accounts, files: no values
 	}
-	// Columns that not every version has: absent by design before.
-	if has(id, since{mysql: v(5, 6), mariadb: v(10, 0)}) || row.Has("sql_delay") {
-		r.SQLDelay, r.SQLRemainingDelay = delayOf(&f, id)
+	if has(id, since{mysql: v(5, 6), mariadb: v(10, 2, 3)}) || row.Has("sql_delay") {
+		r.SQLDelay = f.number("sql_delay", "sql_delay")
+		if n, ok := row.Int("sql_remaining_delay"); ok && n >= 0 {
+			r.SQLRemainingDelay = &n
+		}
 	}
 	r.SQLState = first(row.Text("replica_sql_running_state", "slave_sql_running_state"))
 	r.SourceUUID = first(row.Text("source_uuid", "master_uuid"))
@@ -136,19 +139,11 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 	r.IOState, r.SQLState = printable(r.IOState), printable(r.SQLState)
 	r.Missing = f.missing
 
-	if r.IO == monolith.ThreadYes && r.SQL == monolith.ThreadYes && r.Lag != nil {
+	if r.IO == monolith.ThreadYes && r.SQL == monolith.ThreadYes && r.Lag != nil && !slices.Contains(f.missing, "sql_delay") {
 		delay := max(0, *r.Lag-r.SQLDelay)
 		r.Delay = &delay
 	}
 	return r
-}
-
-func delayOf(f *fields, id monolith.Identity) (delay int64, remaining *int64) {
-	delay = f.number("sql_delay", "sql_delay")
-	if n, ok := f.row.Int("sql_remaining_delay"); ok && n >= 0 {
-		remaining = &n
-	}
-	return delay, remaining
 }
 
 // fields reads the columns of one row and remembers which ones are not there.
@@ -190,14 +185,16 @@ func (f *fields) lag() *int64 {
 	return &v
 }
 
-// thread reads a thread's state. Anything that is neither Yes nor No ("Connecting", "Preparing") counts as
+// thread reads a thread's state; a missing one is neither. Anything that is neither Yes nor No ("Connecting", "Preparing") counts as
 // connecting: it is neither running nor stopped.
 func thread(s string) monolith.ThreadState {
 	switch strings.ToLower(s) {
 	case "yes":
 		return monolith.ThreadYes
-	case "no", "":
+	case "no":
 		return monolith.ThreadNo
+	case "":
+		return ""
 	}
 	return monolith.ThreadConnecting
 }
@@ -208,17 +205,17 @@ func threadValue(s monolith.ThreadState) monolith.Num {
 		return monolith.Uint(1)
 	case monolith.ThreadConnecting:
 		return monolith.Float(0.5)
+	case monolith.ThreadNo:
+		return monolith.Uint(0)
 	}
-	return monolith.Uint(0)
+	return monolith.Num{}
 }
 
 // recordReplica records the numbers of one channel. What could not be read is recorded as no value.
 func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
 	missing := func(field string, n monolith.Num) monolith.Num {
-		for _, m := range r.Missing {
-			if m == field {
-				return monolith.Num{}
-			}
+		if slices.Contains(r.Missing, field) {
+			return monolith.Num{}
 		}
 		return n
 	}
@@ -229,7 +226,7 @@ func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
 		return monolith.Int(*p)
 	}
 	lag := r.Lag
-	if r.Delay == nil {
+	if r.IO != monolith.ThreadYes || r.SQL != monolith.ThreadYes {
 		lag = nil // some servers say 0 while a thread stands still
 	}
 	ch := r.Channel
@@ -237,8 +234,8 @@ func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
 	rec.Number("delay", ch, optional(r.Delay))
 	rec.Number("sql_delay", ch, missing("sql_delay", monolith.Int(r.SQLDelay)))
 	rec.Number("sql_remaining_delay", ch, optional(r.SQLRemainingDelay))
-	rec.Number("io_running", ch, missing("io", threadValue(r.IO)))
-	rec.Number("sql_running", ch, missing("sql", threadValue(r.SQL)))
+	rec.Number("io_running", ch, threadValue(r.IO))
+	rec.Number("sql_running", ch, threadValue(r.SQL))
 	rec.Number("io_errno", ch, missing("io_errno", monolith.Int(int64(r.IOErrno))))
 	rec.Number("sql_errno", ch, missing("sql_errno", monolith.Int(int64(r.SQLErrno))))
 	rec.Number("relay_log_space", ch, missing("relay_log_space", monolith.Int(r.RelaySpace)))
@@ -284,8 +281,6 @@ func connectedReplicas(g *Gather) monolith.Num {
 }
 
 func first(s string, _ bool) string { return s }
-
-func yes(s string) bool { return strings.EqualFold(s, "yes") }
 
 // gtidSet brings a set onto one line: MySQL breaks it after each source.
 func gtidSet(s string) string {

@@ -192,6 +192,9 @@ func TestReplicationMissingColumnIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r := snap.Replicas[0]; r.IO != "" || r.SQL != monolith.ThreadYes || r.Delay != nil {
+		t.Errorf("a thread without a column is %+v", r)
+	}
 	got := snap.Replicas[0].Missing
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"io", "lag", "relay_log_space"}, got); diff != "" {
@@ -199,7 +202,19 @@ func TestReplicationMissingColumnIsNamed(t *testing.T) {
 	}
 	wants(t, snap, map[string]string{"replica.io_running": "none", "replica.lag": "none", "replica.relay_log_space": "none", "replica.sql_running": "1"})
 
+	noDelay := &fakeSession{answers: map[string]answer{"SHOW SLAVE STATUS": vertical(with(oldRow, "SQL_Delay", "-"))}}
+	snap, err = collect(t, replicationCollector(), server("5.7.44", ""), noDelay)
+	if err != nil || snap.Replicas[0].Delay != nil {
+		t.Errorf("without the wanted delay the delay is %+v, %v", snap.Replicas, err)
+	}
+	wants(t, snap, map[string]string{"replica.lag": "13", "replica.delay": "none", "replica.sql_delay": "none"})
+
 	// What a version never had is not missing.
+	noDelay.answers["SHOW ALL SLAVES STATUS"] = noDelay.answers["SHOW SLAVE STATUS"]
+	snap, err = collect(t, replicationCollector(), server("10.1.48-MariaDB", ""), noDelay)
+	if err != nil || len(snap.Replicas[0].Missing) > 0 || *snap.Replicas[0].Delay != 13 {
+		t.Errorf("MariaDB 10.1: %+v, %v", snap.Replicas, err)
+	}
 	old := &fakeSession{answers: map[string]answer{"SHOW SLAVE STATUS": vertical(with(oldRow, "Last_IO_Errno", "-", "Last_IO_Error", "-",
 		"Last_SQL_Errno", "-", "Last_SQL_Error", "-", "SQL_Delay", "-", "SQL_Remaining_Delay", "-", "Master_UUID", "-", "Auto_Position", "-",
 		"Retrieved_Gtid_Set", "-", "Executed_Gtid_Set", "-", "Last_Errno", "1062"))}}
@@ -235,6 +250,16 @@ func TestReplicationTextsAreMasked(t *testing.T) {
 	snap, _ = collect(t, replicationCollector(), server("5.7.44", ""), f, func(g *Gather) { g.Server.KeepTexts = true })
 	if !strings.Contains(snap.Replicas[0].SQLError, "hunter2") {
 		t.Errorf("kept texts are masked: %q", snap.Replicas[0].SQLError)
+	}
+}
+
+func TestReceiversErrorKeepsItsNames(t *testing.T) {
+	t.Parallel()
+	const text = "error connecting to master 'repl@10.0.0.1:3306': Authentication plugin 'caching_sha2_password' reported error"
+	f := &fakeSession{answers: map[string]answer{"SHOW SLAVE STATUS": vertical(with(oldRow, "Last_IO_Errno", "2061", "Last_IO_Error", text))}}
+	snap, err := collect(t, replicationCollector(), server("5.7.44", ""), f)
+	if err != nil || snap.Replicas[0].IOError != text || snap.Replicas[0].IOErrno != 2061 {
+		t.Errorf("%q, %v", snap.Replicas[0].IOError, err)
 	}
 }
 

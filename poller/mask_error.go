@@ -8,8 +8,7 @@ import (
 // maxErrorText is how much of a replication error is kept, in bytes.
 const maxErrorText = 4096
 
-// errorText makes the text of a replication error fit to leave the collector. The texts of the receiver
-// (keepValues) speak of hosts, accounts and files only; those of the applier quote values of rows and
+// errorText makes the text of an applier's error fit to leave the collector. It quotes values of rows and
 // whole statements, which are masked unless the server is set to keep them.
 func errorText(text string, keepValues bool) string {
 	if len(text) > 2*maxErrorText {
