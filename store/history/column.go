@@ -68,17 +68,17 @@ func (l *Line) accumulate(nums []monolith.Num) {
 	}
 }
 
-// plainPairs takes the pairs from row i on that are plain and share a step, in one loop without anything else: nearly all
-// pairs are of that sort. The last reading must be that of the row before i. It returns the first row that it left.
+// plainPairs takes the pairs from row i on as long as they are plain, in one loop without anything else: nearly all
+// pairs are. The last reading must be that of the row before i. It returns the first row that it left.
 func (l *Line) plainPairs(nums []monolith.Num, i int) int {
 	before, isFloat, isNegative, ok := l.pairs.num.Bits()
 	if !ok || isFloat || isNegative {
 		return i
 	}
 	rows := l.grid.rows
-	bucket, first := rows[i].bucket, i
-	var sum, seconds, least, most float64
-	for ; i < len(nums) && rows[i].plain && rows[i].bucket == bucket; i++ {
+	first, bucket := i, -1
+	var sum, seconds, least, most float64 // of the pairs in the bucket
+	for ; i < len(nums) && rows[i].plain; i++ {
 		now, isFloat, isNegative, ok := nums[i].Bits()
 		if !ok || isFloat || isNegative || now < before {
 			break
@@ -86,23 +86,34 @@ func (l *Line) plainPairs(nums []monolith.Num, i int) int {
 		r := &rows[i]
 		increase := float64(now - before)
 		rate := increase / r.seconds
-		if i == first {
-			least, most = rate, rate
-		} else if rate < least {
-			least = rate
-		} else if rate > most {
-			most = rate
-		}
-		sum += increase
-		seconds += r.seconds
 		before = now
-	}
-	if i > first {
-		l.total.make(l.grid.n)
-		l.total.add(bucket, sum, seconds, least, most)
-		for j := max(first, i-2); j < i; j++ { // the pairs remember two distances
-			l.pairs.advance(nums[j], &rows[j])
+		if r.bucket == bucket && r.lead == 0 {
+			sum += increase
+			seconds += r.seconds
+			if rate < least {
+				least = rate
+			}
+			if rate > most {
+				most = rate
+			}
+			continue
 		}
+		if bucket >= 0 {
+			l.total.add(bucket, sum, seconds, least, most)
+		} else {
+			l.total.make(l.grid.n)
+		}
+		if r.lead > 0 {
+			l.total.add(r.bucket-1, increase*r.lead, r.seconds*r.lead, rate, rate)
+		}
+		bucket = r.bucket
+		sum, seconds, least, most = increase*(1-r.lead), r.seconds*(1-r.lead), rate, rate
+	}
+	if bucket >= 0 {
+		l.total.add(bucket, sum, seconds, least, most)
+	}
+	for j := max(first, i-2); j < i; j++ { // the pairs remember two distances
+		l.pairs.advance(nums[j], &rows[j])
 	}
 	return i
 }

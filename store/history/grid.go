@@ -22,8 +22,9 @@ type gridRow struct {
 	fill   int // the first bucket that the reading speaks for
 
 	// Of the pair with the row before. It is plain when integers that grew make it valid, by the rows alone, and
-	// the whole of it lies in the bucket of this row.
+	// it lies on the grid, in the bucket of this row and at most the one before.
 	plain   bool
+	lead    float64 // of a plain pair: the share of it that lies in the bucket before
 	elapsed int64   // ms
 	seconds float64 // the same
 }
@@ -63,8 +64,13 @@ func (g *Grid) Rows(rows []Row) {
 func (r *gridRow) follow(before *gridRow, g *Grid) {
 	r.elapsed = r.clock - before.clock
 	r.seconds = float64(r.elapsed) / 1000
-	r.plain = r.chain == before.chain && r.run == before.run && near(r.elapsed, max(r.interval, before.interval)) &&
-		r.bucket >= 0 && r.bucket < g.n && r.at-span(before.at, r.at, r.elapsed) >= g.start+int64(r.bucket)*g.step
+	if r.chain != before.chain || r.run != before.run || !near(r.elapsed, max(r.interval, before.interval)) || r.bucket < 0 || r.bucket >= g.n {
+		return
+	}
+	length := span(before.at, r.at, r.elapsed)
+	early := g.start + int64(r.bucket)*g.step - (r.at - length) // ms before this bucket
+	r.plain = early <= 0 || early <= g.step && r.bucket > 0
+	r.lead = float64(max(early, 0)) / float64(length)
 }
 
 // span gives how long a pair is on the axis of time: as far as its rows are apart there, unless the wall

@@ -57,30 +57,31 @@ func (c *chooser) plan(numbers []uint64) (code, int) {
 	return best, length
 }
 
-// bestK finds the k that makes the numbers shortest. The length has one minimum in k, near the logarithm of
-// the mean, if it were not for escapes; so the search begins above it and goes down.
+// bestK finds the k that makes the numbers shortest: near the length of the middle one, or 0 where many are
+// tiny and the others need escapes anyway.
 func bestK(numbers []uint64) (k uint8, length int) {
-	if len(numbers) == 0 {
-		return 0, 0
-	}
-	var sum float64
+	var count [65]int // by length in bits
 	for _, u := range numbers {
-		sum += float64(u)
+		count[bits.Len64(u)]++
 	}
-	mean := uint64(min(sum/float64(len(numbers)), 1<<62))
-	top := min(bits.Len64(mean)+1, maxK)
-	for i := top; i >= max(top-8, 0); i-- {
-		n := 0
-		for _, u := range numbers {
-			n += riceBits(u, uint8(i))
-		}
-		if i == top || n < length {
+	middle := 0
+	for below := count[0]; below < (len(numbers)+1)/2; below += count[middle] {
+		middle++
+	}
+	length = riceLength(numbers, 0)
+	for i := max(middle-4, 1); i <= min(middle+3, maxK); i++ {
+		if n := riceLength(numbers, uint8(i)); n < length {
 			k, length = uint8(i), n
-		} else if n > length+length/2 {
-			break
 		}
 	}
 	return k, length
+}
+
+func riceLength(numbers []uint64, k uint8) (n int) {
+	for _, u := range numbers {
+		n += riceBits(u, k)
+	}
+	return n
 }
 
 // split gives the runs of zeros before each other number, and after the last one if there is one, and these numbers less 1.
