@@ -192,3 +192,72 @@ func TestTLSModes(t *testing.T) {
 		})
 	}
 }
+
+// Where TLS is offered but can't be spoken, "preferred" goes on without, and "required" says what is wrong.
+func TestTLSFallback(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key, _ := certificate(t, dir, "any", func(*x509.Certificate) {}, nil)
+	db := mysqltest.MariaDB(t, mysqltest.Options("ssl_cert="+cert, "ssl_key="+key))
+	user, password := db.NewUser(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go spoilTLS(client, net.JoinHostPort(db.Host, fmt.Sprint(db.Port)))
+		}
+	}()
+	p, err := New(Config{Collectors: []*Collector{statusCollector()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := monolith.Endpoint{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, User: user, Password: monolith.Secret(password)}
+	if report := p.Test(t.Context(), monolith.Server{Endpoint: e}); !report.OK || report.TLS != "not encrypted" {
+		t.Errorf("preferred: %+v", report)
+	}
+	e.TLS = "required"
+	report := p.Test(t.Context(), monolith.Server{Endpoint: e})
+	if report.OK || !report.Up {
+		t.Errorf("required: ok %v, up %v", report.OK, report.Up)
+	}
+	for _, s := range report.Steps {
+		if (s.Name == "tls") != (s.Result == monolith.StepFailed) {
+			t.Errorf("required: %+v", s)
+		}
+	}
+}
+
+// spoilTLS is a way to a server on which every TLS handshake ends with an alert.
+func spoilTLS(client net.Conn, server string) {
+	defer client.Close()
+	up, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	go io.Copy(client, up)
+	buf := make([]byte, 4096)
+	for first := true; ; first = false {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if first && n >= 36 && buf[0] == 32 { // what asks for TLS has 32 bytes and a header
+			if n == 36 {
+				client.Read(buf)
+			}
+			client.Write([]byte{21, 3, 3, 0, 2, 2, 70}) // fatal alert: protocol version
+			return
+		}
+		if _, err := up.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}

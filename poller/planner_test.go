@@ -294,6 +294,49 @@ func TestResumeComesFirst(t *testing.T) {
 	})
 }
 
+// A server that is paused and goes on at once has one poll in flight, and its numbers go on.
+func TestPauseAndGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seqs []uint64
+		f := newFakePolls(t, nil, func(c *Config) {
+			c.Resume = func(context.Context, monolith.ServerID) (uint64, uint32, error) { return 0, 0, nil } // it lags behind
+			c.Handle = []func(context.Context, *monolith.Snapshot){func(_ context.Context, s *monolith.Snapshot) { seqs = append(seqs, s.Seq) }}
+		})
+		running, most := 0, 0
+		run := f.run
+		f.run = func(t *target, ctx context.Context, w job, s *monolith.Server) *monolith.Snapshot {
+			running++
+			most = max(most, running)
+			defer func() { running-- }()
+			pass(500 * time.Millisecond) // a poll that does not notice at once that it should end
+			return run(t, ctx, w, s)
+		}
+		list := servers(1, nil)
+		f.Apply(list, nil)
+		f.during(35*time.Second, func() {
+			for range 3 {
+				f.PollNow(1)
+				synctest.Wait()
+				f.Apply(nil, nil)
+				f.Apply(list, nil)
+				pass(3 * time.Second)
+			}
+		})
+		if most != 1 {
+			t.Errorf("%d polls of one server at the same time", most)
+		}
+		for i, seq := range seqs {
+			if i > 0 && seq <= seqs[i-1] {
+				t.Fatalf("the numbers are %v", seqs)
+			}
+		}
+		if len(seqs) < 6 {
+			t.Errorf("only %d polls", len(seqs))
+		}
+	})
+}
+
 // A schedule that cron has lost is found by the watchdog and goes on.
 func TestWatchdogRevivesASchedule(t *testing.T) {
 	t.Parallel()

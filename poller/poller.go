@@ -49,6 +49,7 @@ type Poller struct {
 	mu      sync.Mutex
 	running context.Context // of Run while it runs, else nil
 	targets map[monolith.ServerID]*target
+	gone    map[monolith.ServerID]*target // those that were paused or removed since Run began
 	groups  []monolith.Group
 	wg      sync.WaitGroup // every target's goroutines
 
@@ -90,6 +91,7 @@ func New(cfg Config) (*Poller, error) {
 		collectors: slices.Clone(cfg.Collectors),
 		slots:      make(chan struct{}, cfg.MaxParallel),
 		targets:    map[monolith.ServerID]*target{},
+		gone:       map[monolith.ServerID]*target{},
 	}
 	slices.SortStableFunc(p.collectors, func(a, b *Collector) int {
 		return boolInt(b.Name == statusName) - boolInt(a.Name == statusName)
@@ -159,6 +161,8 @@ func (p *Poller) Apply(servers []monolith.Server, groups []monolith.Group) {
 			continue
 		}
 		t := newTarget(p, s, plan)
+		t.before = p.gone[s.ID]
+		delete(p.gone, s.ID)
 		p.targets[s.ID] = t
 		p.planner.set(t, plan)
 		if p.running != nil {
@@ -173,6 +177,7 @@ func (p *Poller) Apply(servers []monolith.Server, groups []monolith.Group) {
 		p.planner.remove(id)
 		if t.cancel != nil {
 			t.cancel()
+			p.gone[id] = t
 		}
 	}
 }

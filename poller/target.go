@@ -18,6 +18,8 @@ type target struct {
 	cancel context.CancelFunc // ends its goroutine; set by start, under p.mu
 	state  atomic.Pointer[monolith.State]
 	wake   chan struct{} // holds at most one token: there may be work
+	before *target       // the same server's target before it was paused or removed; nil: none
+	ended  chan struct{} // closed when its goroutine has ended
 
 	mu       sync.Mutex
 	server   *monolith.Server // replaced as a whole, never written to
@@ -47,6 +49,7 @@ func newTarget(p *Poller, server *monolith.Server, plan plan) *target {
 	return &target{
 		p: p, id: server.ID, server: &s, plan: plan,
 		wake:    make(chan struct{}, 1),
+		ended:   make(chan struct{}),
 		work:    job{wanted: true, all: true},
 		reports: map[string]*monolith.CollectorStatus{},
 		poll:    newPollState(),
@@ -162,7 +165,15 @@ func (t *target) release() {
 
 // run polls the server until ctx ends.
 func (t *target) run(ctx context.Context) {
+	defer close(t.ended)
 	defer t.stop()
+	if t.before != nil {
+		// Its last poll may still be running: there is one poll in flight a server, and what it
+		// counted is not in history yet.
+		<-t.before.ended
+		t.poll.seq, t.poll.run = t.before.poll.seq, t.before.poll.run
+		t.before = nil
+	}
 	if !t.resume(ctx) {
 		return
 	}
@@ -219,14 +230,14 @@ func (t *target) resume(ctx context.Context) bool {
 	for {
 		seq, run, err := t.p.cfg.Resume(ctx, t.id)
 		if err == nil {
-			t.poll.seq, t.poll.run = seq, run
+			t.poll.seq, t.poll.run = max(t.poll.seq, seq), max(t.poll.run, run)
 			break
 		}
 		if ctx.Err() != nil {
 			return false
 		}
 		t.p.log.Error("poller: history does not say where it stands, the server is not polled yet",
-			"server", t.server.Name, "error", err, "again in", wait)
+			"server", t.name(), "error", err, "again in", wait)
 		select {
 		case <-ctx.Done():
 			return false
@@ -239,7 +250,7 @@ func (t *target) resume(ctx context.Context) bool {
 	}
 	last, err := t.p.cfg.LastState(ctx, t.id)
 	if err != nil {
-		t.p.log.Warn("poller: the last state can't be read", "server", t.server.Name, "error", err)
+		t.p.log.Warn("poller: the last state can't be read", "server", t.name(), "error", err)
 		return true
 	}
 	if last != nil {
@@ -254,6 +265,7 @@ func (t *target) stop() {
 	t.poll.long.stop()
 	if t.poll.session != nil {
 		t.poll.session.close()
-		t.poll.session = nil
 	}
+	// All that a target of the same server will need.
+	t.poll = pollState{seq: t.poll.seq, run: t.poll.run}
 }
