@@ -36,9 +36,9 @@ func sizesCollector() *Collector {
 			}
 			return true, ""
 		},
-		Grant: func(_ monolith.Identity, account string) string {
-			return "GRANT SELECT ON `schema`.* TO " + quoteAccount(account) + "; -- for each schema that is to be measured; SHOW DATABASES is not enough"
-		},
+		// Any right on a table shows its row in information_schema; SHOW DATABASES shows none. SHOW VIEW is
+		// one that lets nobody read what is in the table.
+		Grant:   func(_ monolith.Identity, account string) string { return grantGlobal("SHOW VIEW", account) },
 		Collect: collectSizes,
 	}
 }
@@ -104,6 +104,9 @@ func collectSizes(ctx context.Context, g *Gather) error {
 			return err
 		}
 	}
+	if err := noteHidden(ctx, g); err != nil {
+		return err
+	}
 	if sizes.Sampled {
 		g.Note(monolith.ProblemPartial, fmt.Sprintf("there are %d tables: sizes are of the first %d", sizes.Tables, maxScannedTables), "")
 	}
@@ -116,6 +119,28 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	recordSizes(g, sizes)
 	g.snapshot.Schemas = sizes
 	return nil
+}
+
+// tableRights are the rights that make tables visible when they are held globally.
+const tableRights = "('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'DROP', 'REFERENCES', 'INDEX', 'ALTER', 'SHOW VIEW', 'CREATE VIEW'," +
+	" 'TRIGGER', 'DELETE HISTORY')"
+
+// noteHidden says when tables may be hidden from the account: the answer is then too small, without any error.
+func noteHidden(ctx context.Context, g *Gather) error {
+	if g.Account == "" {
+		return nil
+	}
+	visible := false
+	err := g.Session.Query(ctx, "SELECT COUNT(*) AS n FROM information_schema.USER_PRIVILEGES WHERE GRANTEE = "+
+		quoteText(quoteAccount(g.Account))+" AND PRIVILEGE_TYPE IN "+tableRights, func(row Row) error {
+		visible = number(row, "n") > 0
+		return nil
+	})
+	if err == nil && !visible {
+		g.Note(monolith.ProblemPartial, "Monolith's account holds no global right on tables: schemas on which it has none are not measured",
+			g.collector.Grant(g.Identity, g.Account))
+	}
+	return err
 }
 
 // sizeScan adds up tables over one or several statements.
