@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -59,7 +60,18 @@ func checkPath(field, path string) error {
 	if path == "" {
 		return monolith.Invalid(field, "a group has a name")
 	}
-	probe := monolith.Server{Name: "x", Group: path, Endpoint: monolith.Endpoint{Host: "x"}}
+	err := checkGroup(monolith.Group{Path: path})
+	var invalid *monolith.InvalidError
+	if errors.As(err, &invalid) {
+		invalid.Field = field
+	}
+	return err
+}
+
+// checkGroup refuses what a server of the group could not have: the rules are those of servers.
+func checkGroup(g monolith.Group) error {
+	probe := monolith.Server{Name: "x", Group: g.Path, Endpoint: monolith.Endpoint{Host: "x"},
+		Environment: g.Environment, TimeZone: g.TimeZone, Schedules: g.Schedules}
 	return probe.Validate()
 }
 
@@ -67,6 +79,9 @@ func checkPath(field, path string) error {
 // place it has, or puts a new group last among its siblings.
 func (db *DB) PutGroup(ctx context.Context, g monolith.Group) error {
 	if err := checkPath("path", g.Path); err != nil {
+		return err
+	}
+	if err := checkGroup(g); err != nil {
 		return err
 	}
 	text, err := json.Marshal(g)

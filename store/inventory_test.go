@@ -45,6 +45,10 @@ func TestServersAreKeptWhole(t *testing.T) {
 		if _, err := b.db.Server(ctx, "nobody"); !errors.Is(err, monolith.ErrNotFound) {
 			t.Errorf("an unknown name: %v, want not found", err)
 		}
+		long := monolith.Server{Name: "long", Endpoint: monolith.Endpoint{Host: strings.Repeat("ä", 2000)}}
+		if err := b.db.AddServer(ctx, &long); err != nil {
+			t.Error(err)
+		}
 		bad := monolith.Server{Name: "x"}
 		if err := b.db.AddServer(ctx, &bad); !isInvalid(err) {
 			t.Errorf("a server without an address: %v, want invalid", err)
@@ -144,6 +148,13 @@ func TestServersAndGroupsKeepTheOrderOfPeople(t *testing.T) {
 			if g.Path == "clients/acme/dev" && g.Environment != "dev" {
 				t.Errorf("the defaults of a moved group are %+v", g)
 			}
+		}
+		var invalid *monolith.InvalidError
+		if err := b.db.PutGroup(ctx, monolith.Group{Path: "a//b"}); !errors.As(err, &invalid) || invalid.Field != "path" {
+			t.Errorf("a path with an empty part: %v", err)
+		}
+		if err := b.db.PutGroup(ctx, monolith.Group{Path: "a", TimeZone: "Mars/Base"}); !errors.As(err, &invalid) || invalid.Field != "time_zone" {
+			t.Errorf("an unknown time zone: %v", err)
 		}
 		if err := b.db.MoveGroup(ctx, "clients", "clients/below"); !isInvalid(err) {
 			t.Errorf("moving into itself: %v", err)

@@ -161,6 +161,9 @@ func (db *DB) loadHead(ctx context.Context, tx *sqlx.Tx) error {
 		return err
 	}
 	db.spool.next = max(db.spool.next, high)
+	if db.headLow == 0 {
+		db.headLow = db.spool.next + 1 // the head is empty
+	}
 	return nil
 }
 

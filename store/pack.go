@@ -200,9 +200,6 @@ func (db *DB) trimHead(ctx context.Context) error {
 		}
 		t.mu.Unlock()
 	}
-	if db.headLow == 0 {
-		db.headLow = 1
-	}
 	for db.headLow < low {
 		end := min(db.headLow+trimBatch, low)
 		if _, err := db.w.ExecContext(ctx, "DELETE FROM head WHERE id < ?", end); err != nil {

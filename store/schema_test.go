@@ -16,7 +16,7 @@ import (
 )
 
 // reserved holds the words that MySQL 8.0 to 9 or MariaDB 10.5 to 12 reserve.
-const reserved = `accessible account_reserved add all alter analyze and as asc asensitive before between bigint binary blob both by call cascade case
+const reserved = `accessible add all alter analyze and as asc asensitive before between bigint binary blob both by call cascade case
 change char character check collate column condition constraint continue convert create cross cube cume_dist current_date
 current_path current_role current_time current_timestamp current_user cursor database databases day_hour day_microsecond day_minute day_second dec
 decimal declare default delayed delete delete_domain_id dense_rank desc describe deterministic distinct distinctrow div do_domain_ids double drop dual
@@ -33,8 +33,7 @@ rlike row row_number rows rownum schema schemas second_microsecond select sensit
 sql sqlexception sqlstate sqlwarning sql_big_result sql_calc_found_rows sql_small_result ssl starting stats_auto_recalc
 stats_persistent stats_sample_pages stored straight_join system system_time table tablesample terminated then tinyblob tinyint tinytext to trailing
 trigger true undo union unique unlock unsigned update usage use using utc_date utc_time utc_timestamp values varbinary varchar
-varcharacter varying versioning virtual when where while window with without write xor year_month zerofill system_user_reserved vector_reserved
-position_reserved value_reserved`
+varcharacter varying versioning virtual when where while window with without write xor year_month zerofill`
 
 func TestNamesAreNotReservedWords(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {

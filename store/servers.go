@@ -107,7 +107,7 @@ func (db *DB) AddServer(ctx context.Context, s *monolith.Server) error {
 			return fmt.Errorf("store: attributes of server %q: %w", n.Name, err)
 		}
 		res, err := tx.ExecContext(ctx, insertInto("server", []string{"name", "group_path", "sort_order", "address", "attributes", "created_ms", "updated_ms"}),
-			n.Name, n.Group, n.Position, n.Endpoint.Address(), string(text), n.Created.UnixMilli(), n.Updated.UnixMilli())
+			n.Name, n.Group, n.Position, shortAddress(&n), string(text), n.Created.UnixMilli(), n.Updated.UnixMilli())
 		if db.dialect.duplicate(err) {
 			return conflict("there is a server %q already", n.Name)
 		}
@@ -129,6 +129,12 @@ func (db *DB) AddServer(ctx context.Context, s *monolith.Server) error {
 	}
 	*s = n
 	return nil
+}
+
+// shortAddress is the address for people who look into the table; attributes hold it whole.
+func shortAddress(s *monolith.Server) string {
+	r := []rune(s.Endpoint.Address())
+	return string(r[:min(len(r), 255)])
 }
 
 func lastPosition(ctx context.Context, tx *sqlx.Tx, group string) (int, error) {
@@ -183,7 +189,7 @@ func (db *DB) UpdateServer(ctx context.Context, s *monolith.Server) error {
 			return fmt.Errorf("store: attributes of server %q: %w", n.Name, err)
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE server SET name = ?, group_path = ?, sort_order = ?, address = ?, attributes = ?, updated_ms = ? WHERE id = ?`,
-			n.Name, n.Group, n.Position, n.Endpoint.Address(), string(text), n.Updated.UnixMilli(), n.ID)
+			n.Name, n.Group, n.Position, shortAddress(&n), string(text), n.Updated.UnixMilli(), n.ID)
 		if db.dialect.duplicate(err) {
 			return conflict("there is a server %q already", n.Name)
 		}

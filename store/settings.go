@@ -25,6 +25,9 @@ func (db *DB) Setting(ctx context.Context, key string) (string, error) {
 
 // SetSetting keeps a text under a key of at most 128 characters.
 func (db *DB) SetSetting(ctx context.Context, key, value string) error {
+	if key == "" || len(key) > 128 {
+		return monolith.Invalid("key", "a setting has a key of at most 128 characters")
+	}
 	_, err := db.w.ExecContext(ctx, db.dialect.upsert("setting", []string{"name"}, []string{"body"}), key, value)
 	return db.failed("keep a setting", err)
 }
@@ -101,6 +104,9 @@ func (db *DB) Graphs(ctx context.Context) ([]monolith.SavedGraph, error) {
 func (db *DB) PutGraph(ctx context.Context, g *monolith.SavedGraph) error {
 	if g.Title == "" || len([]rune(g.Title)) > 255 {
 		return monolith.Invalid("title", "a graph has a title of at most 255 characters")
+	}
+	if len(g.Page) > 64 {
+		return monolith.Invalid("page", "there is no such page")
 	}
 	servers, err := json.Marshal(g.Servers)
 	if err != nil {

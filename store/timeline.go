@@ -115,6 +115,11 @@ func (db *DB) AddMark(ctx context.Context, m *monolith.Mark) error {
 	case m.Server != 0 && m.Group != "":
 		return monolith.Invalid("group", "a mark is for a server or for a group", "give one of them")
 	}
+	if m.Group != "" {
+		if err := checkPath("group", m.Group); err != nil {
+			return err
+		}
+	}
 	return db.inTx(ctx, func(tx *sqlx.Tx) error { return db.insertMark(ctx, tx, m) })
 }
 

@@ -82,7 +82,7 @@ func Marshal(p Polls) ([]byte, error) {
 		}
 		w.add(keyOf(id, 0), nums)
 	}
-	return w.finish(nil, kindRaw), nil
+	return w.finish(kindRaw)
 }
 
 // Reader reads a raw block. It is safe for concurrent use.

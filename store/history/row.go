@@ -4,8 +4,8 @@ import (
 	"monolith"
 )
 
-// MetricID stands for a [monolith.Metric] in the store's dictionary. Ids given in the order in which a
-// server lists its names compress best: neighbours share a frame.
+// MetricID stands for a [monolith.Metric] in the store's dictionary. The smaller and closer the ids of a
+// server's metrics are, the less a block's directory takes.
 type MetricID uint32
 
 // Row holds the facts of one poll.

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"slices"
@@ -71,17 +72,14 @@ type coders struct {
 	dec *zstd.Decoder
 }
 
-var shared = sync.OnceValue(func() coders {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1),
+var shared = sync.OnceValues(func() (c coders, err error) {
+	c.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic(err) // the options above are wrong
+		return c, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxDirectory), zstd.WithDecoderLowmem(true))
-	if err != nil {
-		panic(err)
-	}
-	return coders{enc, dec}
+	c.dec, err = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxDirectory), zstd.WithDecoderLowmem(true))
+	return c, err
 })
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -252,8 +250,12 @@ func decimals(floats []uint64) (e uint8, ok bool) {
 	return e, true
 }
 
-// finish appends the table to dst.
-func (w *tableWriter) finish(dst []byte, kind byte) []byte {
+// finish gives the table.
+func (w *tableWriter) finish(kind byte) ([]byte, error) {
+	z, err := shared()
+	if err != nil {
+		return nil, fmt.Errorf("history: marshal block: %w", err)
+	}
 	directory := binary.AppendUvarint(nil, uint64(len(w.masks)))
 	for _, m := range w.masks {
 		directory = append(directory, m...)
@@ -265,9 +267,9 @@ func (w *tableWriter) finish(dst []byte, kind byte) []byte {
 	for _, part := range [][]byte{w.keys, w.shapes, w.firsts, w.rest} {
 		directory = append(directory, part...)
 	}
-	packed := shared().enc.EncodeAll(directory, nil)
+	packed := z.enc.EncodeAll(directory, nil)
 
-	start := len(dst)
+	dst := make([]byte, 0, len(packed)+len(w.data)+64)
 	dst = append(dst, 'M', 'h', kind, tableVersion, 0, 0, 0, 0)
 	for _, v := range []int{w.rows, len(directory), len(packed), len(w.data)} {
 		dst = binary.AppendUvarint(dst, uint64(v))
@@ -275,6 +277,6 @@ func (w *tableWriter) finish(dst []byte, kind byte) []byte {
 	dst = append(dst, packed...)
 	dst = append(dst, w.data...)
 	dst = append(dst, make([]byte, padding)...)
-	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+8:], castagnoli))
-	return dst
+	binary.LittleEndian.PutUint32(dst[4:], crc32.Checksum(dst[8:], castagnoli))
+	return dst, nil
 }

@@ -10,15 +10,15 @@ import (
 
 // scratch are the buffers of decoding one column.
 type scratch struct {
-	integers []int64
+	integers [maxDepth + 2][]int64 // by the number of references on the way
 	values   []uint64
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-func (s *scratch) room(n int) []int64 {
-	s.integers = slices.Grow(s.integers[:0], n)[:n]
-	return s.integers
+func (s *scratch) room(depth, n int) []int64 {
+	s.integers[depth] = slices.Grow(s.integers[depth][:0], n)[:n]
+	return s.integers[depth]
 }
 
 // residuals decodes a column's residuals into dst, with the offset added to each.
@@ -43,12 +43,9 @@ func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
 // find gives the place of a key.
 func (t *table) find(key uint64) (int, bool) { return slices.BinarySearch(t.keys, key) }
 
-// differences decodes the n differences, in units, of a column that is predicted by them. They must not be
-// changed.
+// differences decodes the n differences, in units, of a column that is predicted by them. depth counts the references that
+// led here.
 func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, error) {
-	if kept := c.differences.Load(); kept != nil {
-		return *kept, nil
-	}
 	var base []int64
 	if c.method == predictOther {
 		var err error
@@ -57,12 +54,7 @@ func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, e
 			return base, err
 		}
 	}
-	var out []int64
-	if depth > 0 {
-		out = make([]int64, n)
-	} else {
-		out = s.room(n)
-	}
+	out := s.room(depth, n)
 	if err := t.residuals(out, c, c.offset); err != nil {
 		return nil, err
 	}
@@ -79,9 +71,6 @@ func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, e
 			out[i] = d
 		}
 	}
-	if depth > 0 {
-		c.differences.Store(&out)
-	}
 	return out, nil
 }
 
@@ -96,7 +85,7 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 			s.values[i] = col.first
 		}
 	case c.method == predictLevel:
-		out := s.room(n)
+		out := s.room(0, n)
 		if err := t.residuals(out, c, c.offset); err != nil {
 			return nil, err
 		}
@@ -139,7 +128,7 @@ func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 			nums[i] = monolith.Float(float64(int64(v)) / divisor)
 		}
 	case formMixed:
-		forms := s.room(len(values))
+		forms := s.room(0, len(values))
 		if err := t.numbers(forms, col.coding.formsIn, col.coding.formsCode, 0); err != nil {
 			return dst[:0], err
 		}

@@ -6,12 +6,11 @@ import (
 	"hash/crc32"
 	"math"
 	"math/bits"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// table is an opened table. It is safe for concurrent use.
+// table is an opened table. Nothing of it changes.
 type table struct {
 	rows    int
 	masks   []mask
@@ -40,8 +39,6 @@ type coding struct {
 	residualsIn extent
 	formsIn     extent // of formMixed
 	formsCode   code
-	// differences are kept once decoded for another column: those that a graph draws together often follow the same one.
-	differences atomic.Pointer[[]int64]
 }
 
 // extent is a column's part of the data.
@@ -98,7 +95,11 @@ func unpack(packed []byte, size int) ([]byte, error) {
 	if !h.HasFCS || h.FrameContentSize != uint64(size) {
 		return nil, fmt.Errorf("%d bytes where %d should be", h.FrameContentSize, size)
 	}
-	data, err := shared().dec.DecodeAll(packed, make([]byte, 0, size+spareBytes))
+	z, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	data, err := z.dec.DecodeAll(packed, make([]byte, 0, size+spareBytes))
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func MarshalTier(old *TierReader, add *Tier) ([]byte, error) {
 		}
 		w.metric(id, cells)
 	}
-	return w.table.finish(nil, kindTier), nil
+	return w.table.finish(kindTier)
 }
 
 // tierWriter is what [MarshalTier] works with.
