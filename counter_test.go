@@ -8,7 +8,9 @@ import (
 
 func TestIncrease(t *testing.T) {
 	t.Parallel()
-	at := func(run uint32, clock time.Duration) Point { return Point{Run: run, Clock: clock, Interval: 10 * time.Second} }
+	at := func(run uint32, clock time.Duration) Point {
+		return Point{Run: run, Clock: clock, Interval: 10 * time.Second}
+	}
 	for _, c := range []struct {
 		name      string
 		prev, cur Num
