@@ -7,7 +7,8 @@ type Kind uint8
 
 const (
 	// Untyped is a number that the table does not know: kept as a gauge and with its increase; rate()
-	// works on it, pages say so, no built-in rule uses it.
+	// works on it, pages say so, no built-in rule uses it. Positions in the redo log are untyped on purpose:
+	// of them both the distance and the growth are wanted.
 	Untyped Kind = iota
 	// Counter only grows while the server runs: it is shown as a rate or an increase.
 	Counter

@@ -243,6 +243,13 @@ func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
 	rec.Number("read_log_file", ch, fileNumber(r.SourceLogFile))
 	rec.Number("exec_log_pos", ch, missing("exec_source_log_pos", monolith.Int(r.ExecLogPos)))
 	rec.Number("exec_log_file", ch, fileNumber(r.RelaySourceLog))
+	if r.RetrievedGTID != "" {
+		backlog := monolith.Num{}
+		if n, ok := gtidBacklog(r.RetrievedGTID, r.ExecutedGTID); ok {
+			backlog = monolith.Uint(n)
+		}
+		rec.Number("gtid_backlog", ch, backlog)
+	}
 	if !retried.IsNone() {
 		rec.Number("retried_transactions_total", ch, retried)
 	}

@@ -122,7 +122,7 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 		wants(t, snap, map[string]string{
 			"replica.lag": "13", "replica.delay": "10", "replica.sql_delay": "3", "replica.io_running": "1", "replica.sql_running": "1",
 			"replica.relay_log_space": "123456", "replica.read_log_pos": "5000", "replica.exec_log_pos": "4000", "replica.read_log_file": "12",
-			"replica.exec_log_file": "11", "replica.sql_remaining_delay": "none", "replica.io_errno": "0",
+			"replica.exec_log_file": "11", "replica.gtid_backlog": "0", "replica.sql_remaining_delay": "none", "replica.io_errno": "0",
 		})
 	}
 }
