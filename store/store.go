@@ -116,9 +116,9 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if db.hold == nil {
 		db.hold = defaultHold
 	}
-	// One goroutine each: the store is one of many users of a small machine.
-	if db.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err == nil {
-		db.unzip, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	// One goroutine and little memory each: the store is one of many users of a small machine.
+	if db.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true)); err == nil {
+		db.unzip, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(64<<20))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("store: compression: %w", err), db.closePools())

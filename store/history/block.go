@@ -101,7 +101,7 @@ func Open(b []byte) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{table: t, rows: make([]Row, t.rows)}
-	s := scratches.Get().(*scratch)
+	s := t.scratch()
 	defer scratches.Put(s)
 	for key := range facts {
 		if key >= len(t.keys) || t.keys[key] != uint64(key) || t.columns[key].mask != 0 {

@@ -44,7 +44,7 @@ func (l *Line) accumulate(nums []monolith.Num) {
 	rows := l.grid.rows
 	previous := -2 // the row of the last reading, where it is of this block
 	for i := 0; i < len(nums); i++ {
-		if previous == i-1 && rows[i].plain {
+		if previous == i-1 && l.grid.plain[i].seconds > 0 {
 			if next := l.plainPairs(nums, i); next > i {
 				previous, i = next-1, next-1
 				continue
@@ -75,15 +75,15 @@ func (l *Line) plainPairs(nums []monolith.Num, i int) int {
 	if !ok || isFloat || isNegative {
 		return i
 	}
-	rows := l.grid.rows
+	plain := l.grid.plain[:len(nums)]
 	first, bucket := i, -1
 	var sum, seconds, least, most float64 // of the pairs in the bucket
-	for ; i < len(nums) && rows[i].plain; i++ {
+	for ; i < len(nums) && plain[i].seconds > 0; i++ {
 		now, isFloat, isNegative, ok := nums[i].Bits()
 		if !ok || isFloat || isNegative || now < before {
 			break
 		}
-		r := &rows[i]
+		r := &plain[i]
 		increase := float64(now - before)
 		rate := increase / r.seconds
 		before = now
@@ -112,8 +112,8 @@ func (l *Line) plainPairs(nums []monolith.Num, i int) int {
 	if bucket >= 0 {
 		l.total.add(bucket, sum, seconds, least, most)
 	}
-	for j := max(first, i-2); j < i; j++ { // the pairs remember two distances
-		l.pairs.advance(nums[j], &rows[j])
+	if i > first {
+		l.pairs.skip(nums[i-1], l.grid.rows[first-1:i])
 	}
 	return i
 }

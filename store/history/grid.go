@@ -12,7 +12,8 @@ type Grid struct {
 	start, step int64 // ms
 	n           int
 	clock       clock
-	rows        []gridRow // of the block being laid out
+	rows        []gridRow   // of the block being laid out
+	plain       []plainPair // of each of them, with the row before
 }
 
 // gridRow is a row of the block with what all lines need to know of it.
@@ -20,13 +21,14 @@ type gridRow struct {
 	position
 	bucket int // of the reading; −1 before and n after the grid
 	fill   int // the first bucket that the reading speaks for
+}
 
-	// Of the pair with the row before. It is plain when integers that grew make it valid, by the rows alone, and
-	// it lies on the grid, in the bucket of this row and at most the one before.
-	plain   bool
-	lead    float64 // of a plain pair: the share of it that lies in the bucket before
-	elapsed int64   // ms
-	seconds float64 // the same
+// plainPair is what lines need to know of a pair of rows that follow each other. It is plain when integers that grew make
+// it valid, by the rows alone, and it lies on the grid, in one bucket and at most the one before.
+type plainPair struct {
+	seconds float64 // 0: it is not plain
+	lead    float64 // the share of it that lies in the bucket before
+	bucket  int
 }
 
 // NewGrid makes a grid of steps that are multiples of step since 1970 and cover [from, to). step is at
@@ -50,27 +52,30 @@ func (g *Grid) Range() monolith.Range {
 // grid that make the pairs which cross its ends should be among them. [Line.Column] calls follow.
 func (g *Grid) Rows(rows []Row) {
 	g.rows = slices.Grow(g.rows[:0], len(rows))[:len(rows)]
+	g.plain = slices.Grow(g.plain[:0], len(rows))[:len(rows)]
 	for i := range rows {
 		r := &g.rows[i]
 		*r = gridRow{position: g.clock.next(&rows[i])}
 		r.bucket, r.fill = g.bucket(r.at), g.bucket(r.at-r.interval+1)
+		g.plain[i] = plainPair{}
 		if i > 0 {
-			r.follow(&g.rows[i-1], g)
+			g.plain[i] = g.pair(&g.rows[i-1], r)
 		}
 	}
 }
 
-// follow works out what there is to know of the pair with the row before.
-func (r *gridRow) follow(before *gridRow, g *Grid) {
-	r.elapsed = r.clock - before.clock
-	r.seconds = float64(r.elapsed) / 1000
-	if r.chain != before.chain || r.run != before.run || !near(r.elapsed, max(r.interval, before.interval)) || r.bucket < 0 || r.bucket >= g.n {
-		return
+// pair works out whether a pair of rows is plain.
+func (g *Grid) pair(from, to *gridRow) plainPair {
+	elapsed := to.clock - from.clock
+	if from.chain != to.chain || from.run != to.run || !near(elapsed, max(from.interval, to.interval)) || to.bucket < 0 || to.bucket >= g.n {
+		return plainPair{}
 	}
-	length := span(before.at, r.at, r.elapsed)
-	early := g.start + int64(r.bucket)*g.step - (r.at - length) // ms before this bucket
-	r.plain = early <= 0 || early <= g.step && r.bucket > 0
-	r.lead = float64(max(early, 0)) / float64(length)
+	length := span(from.at, to.at, elapsed)
+	early := g.start + int64(to.bucket)*g.step - (to.at - length) // ms before this bucket
+	if early > g.step || early > 0 && to.bucket == 0 {
+		return plainPair{}
+	}
+	return plainPair{seconds: float64(elapsed) / 1000, lead: float64(max(early, 0)) / float64(length), bucket: to.bucket}
 }
 
 // span gives how long a pair is on the axis of time: as far as its rows are apart there, unless the wall

@@ -128,10 +128,16 @@ func near(elapsed, interval int64) bool {
 	return elapsed > 0 && 2*elapsed <= (2*monolith.MaxGap+1)*interval
 }
 
-// advance does what next does when the pair is known to be valid.
-func (p *pairs) advance(n monolith.Num, to *gridRow) {
-	p.num, p.from = n, to.position
-	p.distances[0], p.distances[1] = to.elapsed, p.distances[0]
+// skip does what next does for each of the rows but the first, where the last reading was, when their pairs are known to be
+// valid. n is the last row's reading.
+func (p *pairs) skip(n monolith.Num, rows []gridRow) {
+	last := len(rows) - 1
+	p.distances[1] = p.distances[0]
+	if last > 1 {
+		p.distances[1] = rows[last-1].clock - rows[last-2].clock
+	}
+	p.distances[0] = rows[last].clock - rows[last-1].clock
+	p.num, p.from = n, rows[last].position
 }
 
 func (p *pairs) point(at *position, interval int64) monolith.Point {

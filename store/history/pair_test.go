@@ -163,3 +163,25 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+// TestSkippedPairsAreRemembered compares the state after a column on a grid with that after each reading in turn.
+func TestSkippedPairsAreRemembered(t *testing.T) {
+	t.Parallel()
+	each(t, 200, func(t *testing.T, rng *rand.Rand) {
+		polls := wholePolls(rng, 1+rng.IntN(60))
+		g := NewGrid(time.UnixMilli(polls.rows[0].At), time.UnixMilli(polls.rows[0].At+600_000), time.Duration(1+rng.IntN(60))*time.Second)
+		l := g.Line(aCounter, LineOptions{})
+		want := newPairs(aCounter, 0)
+		var c clock
+		for i, p := range c.all(polls.rows) {
+			if n := polls.columns[0][i]; !n.IsNone() {
+				want.next(n, &p)
+			}
+		}
+		g.Rows(polls.rows)
+		l.Column(polls.columns[0])
+		if l.pairs != want {
+			t.Errorf("got %+v, want %+v", l.pairs, want)
+		}
+	})
+}

@@ -8,17 +8,53 @@ import (
 	"monolith"
 )
 
-// scratch are the buffers of decoding one column.
+// scratch are the buffers of decoding columns. They remember what other columns of the same table are predicted from: a
+// graph asks for one after another, and many of them follow the same few.
 type scratch struct {
-	integers [maxDepth + 2][]int64 // by the number of references on the way
+	table    *table
+	bases    map[*coding][]int64
+	spare    [][]int64
+	integers []int64
 	values   []uint64
 }
 
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
+// maxKept bounds what a scratch remembers.
+const maxKept = 64
 
-func (s *scratch) room(depth, n int) []int64 {
-	s.integers[depth] = slices.Grow(s.integers[depth][:0], n)[:n]
-	return s.integers[depth]
+var scratches = sync.Pool{New: func() any { return &scratch{bases: make(map[*coding][]int64)} }}
+
+// scratch gives buffers for decoding columns of the table; they go back into scratches.
+func (t *table) scratch() *scratch {
+	s := scratches.Get().(*scratch)
+	if s.table != t {
+		for c, b := range s.bases {
+			s.spare = append(s.spare, b)
+			delete(s.bases, c)
+		}
+		s.table = t
+	}
+	return s
+}
+
+func grown64(b []int64, n int) []int64 { return slices.Grow(b[:0], n)[:n] }
+
+// base gives the differences of a column that another one is predicted from.
+func (t *table) base(c *coding, n int, s *scratch) ([]int64, error) {
+	if kept, ok := s.bases[c]; ok {
+		return kept, nil
+	}
+	var out []int64
+	if last := len(s.spare) - 1; last >= 0 {
+		out, s.spare = s.spare[last], s.spare[:last]
+	}
+	out, err := t.differences(grown64(out, n), c, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.bases) < maxKept {
+		s.bases[c] = out
+	}
+	return out, nil
 }
 
 // residuals decodes a column's residuals into dst, with the offset added to each.
@@ -43,18 +79,15 @@ func (t *table) numbers(dst []int64, in extent, by code, offset int64) error {
 // find gives the place of a key.
 func (t *table) find(key uint64) (int, bool) { return slices.BinarySearch(t.keys, key) }
 
-// differences decodes the n differences, in units, of a column that is predicted by them. depth counts the references that
-// led here.
-func (t *table) differences(c *coding, n int, s *scratch, depth int) ([]int64, error) {
+// differences decodes the differences, in units, of a column that is predicted by them, into out.
+func (t *table) differences(out []int64, c *coding, s *scratch) ([]int64, error) {
 	var base []int64
 	if c.method == predictOther {
 		var err error
-		base, err = t.differences(t.columns[c.base].coding, n, s, depth+1)
-		if err != nil || !c.coded && c.offset == 0 && c.ratio == 1<<ratioBits {
-			return base, err
+		if base, err = t.base(t.columns[c.base].coding, len(out), s); err != nil {
+			return nil, err
 		}
 	}
-	out := s.room(depth, n)
 	if err := t.residuals(out, c, c.offset); err != nil {
 		return nil, err
 	}
@@ -85,7 +118,8 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 			s.values[i] = col.first
 		}
 	case c.method == predictLevel:
-		out := s.room(0, n)
+		s.integers = grown64(s.integers, n)
+		out := s.integers
 		if err := t.residuals(out, c, c.offset); err != nil {
 			return nil, err
 		}
@@ -93,7 +127,8 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 			s.values[i] = uint64(v)
 		}
 	default:
-		d, err := t.differences(c, n-1, s, 0)
+		s.integers = grown64(s.integers, n-1)
+		d, err := t.differences(s.integers, c, s)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +139,7 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 
 // column decodes column i, one number a row, into dst's memory where that is large enough.
 func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
-	s := scratches.Get().(*scratch)
+	s := t.scratch()
 	defer scratches.Put(s)
 	col := &t.columns[i]
 	values, err := t.decode(col, s)
@@ -128,7 +163,8 @@ func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 			nums[i] = monolith.Float(float64(int64(v)) / divisor)
 		}
 	case formMixed:
-		forms := s.room(0, len(values))
+		s.integers = grown64(s.integers, len(values))
+		forms := s.integers
 		if err := t.numbers(forms, col.coding.formsIn, col.coding.formsCode, 0); err != nil {
 			return dst[:0], err
 		}
