@@ -1,10 +1,13 @@
 package web
 
 import (
+	"fmt"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"monolith"
 	"monolith/internal/browsertest"
 )
 
@@ -13,15 +16,157 @@ import (
 func openFleet(t *testing.T, n int, opts ...browsertest.Option) (*site, *browsertest.Browser, string) {
 	t.Helper()
 	x := newFleet(t, n, func(c *Config) { c.Now = time.Now })
+	if x.assets.path("app.js") == "" {
+		t.Skip("the script is not built: cd web/ui && npm ci && npm run build")
+	}
 	server := httptest.NewServer(x.Handler())
 	t.Cleanup(func() { x.live.close(); server.Close() })
 	return x, browsertest.New(t, opts...), server.URL
 }
 
-func TestBrowserServerPage(t *testing.T) {
-	_, b, url := openFleet(t, 3, browsertest.Dark(), browsertest.Width(1440))
+// pollAll invents a poll of every server now and pushes it to the open pages.
+func (x *site) pollAll(t *testing.T, seq uint64, change ...func(*monolith.Snapshot)) {
+	t.Helper()
+	servers, err := x.store.Servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range servers {
+		snap := fleetPoll(servers[i].ID, i, seq, time.Now().Add(-time.Duration(seq-2)*10*time.Second))
+		for _, f := range change {
+			f(snap)
+		}
+		x.poller.take(snap)
+		x.Push(t.Context(), snap)
+	}
+}
+
+func TestBrowserGraphsAreLive(t *testing.T) {
+	x, b, url := openFleet(t, 3, browsertest.Dark(), browsertest.Width(1440))
 	b.Open(url + "/servers/db1")
-	b.Wait("figure[data-graph=query-rate] canvas")
-	b.Until("document.querySelectorAll('.graph canvas').length > 12", browsertest.Patience)
-	b.Screenshot("server-dark-wide")
+	b.Until("document.querySelectorAll('.graph canvas').length > 8", browsertest.Patience)
+	b.Until("document.querySelector('#beat').dataset.on === 'on'", browsertest.Patience)
+	b.Eval(`void (window.drawn = [], new PerformanceObserver((l) => l.getEntries().forEach((e) => window.drawn.push(e.name))).observe({type: "resource"}))`, nil)
+	x.pollAll(t, 3, func(s *monolith.Snapshot) { s.Identity.Comment = "fresh comment" })
+	// A poll brings the tail of what is on screen in one request, and the facts go fresh.
+	b.Until("document.querySelector('#facts').textContent.includes('fresh comment')", browsertest.Patience)
+	b.Until("window.drawn.some((u) => u.includes('/api/v1/drawings') && u.includes('step='))", browsertest.Patience)
+	var asked int
+	b.Eval("window.drawn.filter((u) => u.includes('/api/v1/drawings')).length", &asked)
+	if asked > 2 {
+		t.Errorf("%d requests for the tail of one page", asked)
+	}
+}
+
+func TestBrowserZoomAndBack(t *testing.T) {
+	_, b, url := openFleet(t, 3)
+	b.Open(url + "/servers/db1/graphs/query-rate")
+	b.Wait(".graph canvas")
+	// Drag over the middle half of the first plot.
+	mouse := func(kind string, share float64, target string) {
+		b.Eval(fmt.Sprintf(`(() => {
+			const r = document.querySelector(".u-over").getBoundingClientRect();
+			%s.dispatchEvent(new MouseEvent(%q, {bubbles: true, clientX: r.left + r.width * %g, clientY: r.top + 50, button: 0, buttons: 1, movementX: 9}));
+		})()`, target, kind, share), nil)
+	}
+	over := `document.querySelector(".u-over")`
+	mouse("mousemove", 0.25, over)
+	mouse("mousedown", 0.25, over)
+	mouse("mousemove", 0.75, over)
+	b.Until("document.querySelector('.u-select').getBoundingClientRect().width > 20", browsertest.Patience)
+	mouse("mouseup", 0.75, "document")
+	b.Until("/from=\\d+&to=\\d+/.test(location.search)", browsertest.Patience)
+	b.Until("!document.querySelector('#range-back').disabled", browsertest.Patience)
+	b.Click("#range-back")
+	b.Until("!location.search.includes('from=')", browsertest.Patience)
+	b.Click("[data-range='-24h']")
+	b.Until("location.search.includes('from=-24h')", browsertest.Patience)
+	// A legend click isolates a line; another shows all again.
+	b.Click(".legend tbody tr:nth-child(2) button")
+	b.Until("document.querySelectorAll('.panel:first-child .legend tr.out').length === 2", browsertest.Patience)
+	b.Click(".legend tbody tr:nth-child(2) button")
+	b.Until("document.querySelectorAll('.panel:first-child .legend tr.out').length === 0", browsertest.Patience)
+	b.Click("#table-card summary")
+	b.Wait("#table-view tbody tr")
+}
+
+func TestBrowserFirstScreen(t *testing.T) {
+	x, b, url := openFleet(t, 30)
+	b.Open(url + "/")
+	b.Wait(".spark svg path")
+	b.Until("document.querySelector('#beat').dataset.on === 'on'", browsertest.Patience)
+	x.pollAll(t, 3, func(s *monolith.Snapshot) {
+		if s.Server == 1 {
+			s.Polled, s.Up, s.Sections = false, false, nil
+			s.Problems = []monolith.Problem{{Kind: monolith.ProblemTimeout, Text: "no answer within 5 s"}}
+		}
+	})
+	b.Until("document.querySelector('#server-1').textContent.includes('no answer within 5 s')", browsertest.Patience)
+	b.Click("#server-2 [data-menu]")
+	b.Wait(".row-menu")
+	b.Eval("[...document.querySelectorAll('.row-menu button')].find((e) => e.textContent === 'Pause polling').click()", nil)
+	b.Until("document.querySelector('#server-2 .c-state').textContent.includes('paused')", browsertest.Patience)
+	if s, err := x.store.Server(t.Context(), "db2"); err != nil || !s.Paused {
+		t.Errorf("db2 is not paused: %v", err)
+	}
+	b.Press("?")
+	b.Wait("#help[open]")
+	b.Click("#help .primary")
+	b.WaitGone("#help")
+	b.Eval("document.querySelector('#jump-button').click()", nil)
+	b.Type("#jumper input", "db17")
+	b.Until("document.querySelector('#jumper li')?.textContent.includes('db17')", browsertest.Patience)
+}
+
+func TestBrowserEditor(t *testing.T) {
+	_, b, url := openFleet(t, 3)
+	b.Allow("400")
+	b.Open(url + "/graphs/new?server=db1")
+	b.Type("[name=expr]", "rate(status.Questoins)")
+	b.Until("document.querySelector('.line-row .error').textContent.includes('Questions')", browsertest.Patience)
+	b.Wait(".caret-line")
+	b.Eval("document.querySelector('[name=expr]').value = ''", nil)
+	b.Type("[name=expr]", "Threads_run")
+	b.Wait(".complete li")
+	b.Press("\r")
+	b.Until("document.querySelector('[name=expr]').value === 'status.Threads_running'", browsertest.Patience)
+	b.Wait("#preview canvas")
+}
+
+func TestBrowserWithoutScript(t *testing.T) {
+	_, b, url := openFleet(t, 3, browsertest.NoScript(), browsertest.Width(1440))
+	b.Open(url + "/servers/db1")
+	b.Wait(".graph img")
+	b.Until("[...document.querySelectorAll('.graph img')].slice(0, 2).every((i) => i.complete && i.naturalWidth > 100)", browsertest.Patience)
+	b.Open(url + "/")
+	b.Until("[...document.querySelectorAll('.spark img')].every((i) => i.complete && i.naturalWidth > 0)", browsertest.Patience)
+}
+
+func TestBrowserConnectionTest(t *testing.T) {
+	x, b, url := openFleet(t, 0)
+	b.Open(url + "/")
+	b.Type("[name='endpoint.host']", "db.example:3310")
+	b.Type("[name='endpoint.password']", "canary-Zx9")
+	b.Click("#test-button")
+	b.Wait("#live-report .steps li")
+	if len(x.poller.tested) != 1 || x.poller.tested[0].Endpoint.Port != 3310 || x.poller.tested[0].Endpoint.Password.Reveal() != "canary-Zx9" {
+		t.Errorf("tested %+v", x.poller.tested)
+	}
+	if !strings.Contains(b.Text("#live-report"), "The connection works") {
+		t.Error(b.Text("#live-report"))
+	}
+}
+
+func TestBrowserThemeStays(t *testing.T) {
+	_, b, url := openFleet(t, 3, browsertest.Light())
+	b.Open(url + "/")
+	b.Click("#theme-button")
+	b.Until("document.documentElement.dataset.theme === 'dark'", browsertest.Patience)
+	b.Reload()
+	b.Until("document.documentElement.dataset.theme === 'dark'", browsertest.Patience)
+	var colour string
+	b.Eval("getComputedStyle(document.body).backgroundColor", &colour)
+	if colour != "rgb(14, 17, 22)" {
+		t.Errorf("the page is %s", colour)
+	}
 }

@@ -101,7 +101,7 @@ export class Chart {
       },
       cursor: {
         drag: { x: true, y: false, setScale: false },
-        sync: { key: "page", setSeries: false },
+        sync: { key: "page", setSeries: false, filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },
         points: { size: 6, width: 1 },
         focus: { prox: 24 },
         x: true, y: false,

@@ -6,6 +6,7 @@ import { at, getJSON } from "./net";
 interface Name {
   name: string;
   kind: string;
+  here?: boolean; // false: the server of the preview never had it
 }
 
 const functions: Name[] = [
@@ -13,33 +14,27 @@ const functions: Name[] = [
   ["week_ago()", "a week earlier"], ["greatest()", "the larger"], ["least()", "the smaller"], ["percent()", "share in %"], ["abs()", "without sign"],
 ].map(([name, kind]) => ({ name: name!, kind: kind! }));
 
-let names: Promise<Name[]> | null = null;
-
-function known(): Promise<Name[]> {
-  names ??= getJSON<{ names: Name[] }>(at("api", "v1", "names")).then((a) => [...functions, ...a.names]);
-  return names;
-}
-
-// matches gives the candidates for a word, best first: beginnings, then beginnings after a dot or an
-// underscore, then anything that contains it.
-function matches(all: Name[], word: string): Name[] {
-  const w = word.toLowerCase();
-  const rank = (n: string): number => {
-    const i = n.toLowerCase().indexOf(w);
-    return i < 0 ? -1 : i === 0 ? 0 : /[._]/.test(n[i - 1]!) ? 1 : 2;
-  };
-  return all.map((n): [number, Name] => [rank(n.name), n]).filter(([r]) => r >= 0)
-    .sort((a, b) => a[0] - b[0] || a[1].name.length - b[1].name.length).slice(0, 40).map(([, n]) => n);
+// candidates asks the server, which knows every name and which of them the previewed server has.
+async function candidates(word: string, signal: AbortSignal): Promise<Name[]> {
+  const q = new URLSearchParams({ prefix: word, limit: "40" });
+  const server = document.querySelector<HTMLElement>("[data-preview], .head[data-server]")?.dataset;
+  const name = server?.preview ?? server?.server;
+  if (name) q.set("server", name);
+  const answer = await getJSON<{ names: Name[] }>(at("api", "v1", "names") + "?" + q, signal);
+  const own = functions.filter((f) => f.name.startsWith(word.toLowerCase()));
+  return [...own, ...answer.names.filter((n) => n.here !== false), ...answer.names.filter((n) => n.here === false)];
 }
 
 // complete adds completion to a formula's field.
 export function complete(input: HTMLInputElement): void {
   let list: HTMLUListElement | null = null;
   let found: Name[] = [], chosen = 0;
+  let abort = new AbortController();
   const box = (): HTMLElement => input.parentElement!;
   input.setAttribute("autocomplete", "off");
   input.setAttribute("role", "combobox");
   const close = (): void => {
+    abort.abort();
     list?.remove();
     list = null;
     input.setAttribute("aria-expanded", "false");
@@ -71,18 +66,19 @@ export function complete(input: HTMLInputElement): void {
   const show = async (): Promise<void> => {
     const [, w] = word();
     if (w.length < 1) return close();
-    let all: Name[];
+    abort.abort();
+    abort = new AbortController();
+    const { signal } = abort;
     try {
-      all = await known();
+      found = (await candidates(w, signal)).filter((n) => n.name !== w);
     } catch {
-      names = null;
-      return;
+      return; // a newer letter was typed, or there is no connection: typing goes on without help
     }
-    found = matches(all, w).filter((n) => n.name !== w);
+    if (signal.aborted) return;
     if (found.length === 0 || document.activeElement !== input) return close();
     list ??= el("ul", { class: "complete", role: "listbox" });
     list.replaceChildren(...found.map((n) => {
-      const li = el("li", { role: "option" }, n.name, el("small", {}, n.kind));
+      const li = el("li", { role: "option", class: n.here === false ? "faint" : undefined }, n.name, el("small", {}, n.here === false ? "not on this server" : n.kind));
       li.addEventListener("mousedown", (e) => {
         e.preventDefault();
         take(n);

@@ -26,6 +26,10 @@ class Editor {
   constructor(private form: HTMLFormElement, private preview: HTMLElement) {
     this.figure = new GraphFigure(preview.querySelector("figure")!, { zoom: () => undefined, ends: () => [Date.now() / 1000 - this.span, Date.now() / 1000] });
     form.addEventListener("input", () => this.changed());
+    // Enter in a formula takes a completion; saving is for the button.
+    form.addEventListener("keypress", (e) => {
+      if (e.key === "Enter" && (e.target as HTMLElement).matches("input[data-formula]")) e.preventDefault();
+    });
     const add = byId("add-line");
     if (add) {
       add.hidden = false;
