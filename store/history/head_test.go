@@ -169,26 +169,44 @@ func TestMissingPayloadIsFound(t *testing.T) {
 	}
 }
 
-func TestDamagedPayloadLeavesTailAsItWas(t *testing.T) {
+func TestDamagedPayloadAddsNoRow(t *testing.T) {
 	t.Parallel()
 	each(t, 50, func(t *testing.T, rng *rand.Rand) {
 		sections, polls := randomHead(rng, 40)
 		enc, tail := NewEncoder(), NewTail()
-		for i, row := range polls.Rows() {
-			p := enc.Append(nil, row, sections[i])
-			for range 10 {
-				if err := tail.Append(p[:rng.IntN(min(len(p), 4))]); err == nil {
-					t.Fatal("a payload cut short was taken")
-				}
-			}
-			if err := tail.Append(append(slices.Clone(p), 0xff)); err == nil {
-				t.Fatal("a payload with a byte too many was taken")
-			}
-			if err := tail.Append(p); err != nil {
-				t.Fatal(err)
+		want := &memory{ids: polls.ids, columns: map[MetricID][]monolith.Num{}}
+		keep := func(row int) {
+			want.rows = append(want.rows, polls.rows[row])
+			for _, id := range polls.ids {
+				want.columns[id] = append(want.columns[id], polls.columns[id][row])
 			}
 		}
-		samePolls(t, tail, polls)
+		lost := false
+		for i, row := range polls.Rows() {
+			if rng.IntN(6) == 0 {
+				enc.Reset()
+			}
+			key := enc.Key()
+			p := enc.Append(nil, row, sections[i])
+			lost = lost && !key
+			damaged := rng.IntN(10) == 0
+			if damaged {
+				p = append(p[:rng.IntN(min(len(p), 4))], 0xff)
+			}
+			err := tail.Append(p)
+			switch {
+			case damaged || lost:
+				if err == nil {
+					t.Fatalf("payload %d was taken", i)
+				}
+				lost = true
+			case err != nil:
+				t.Fatalf("payload %d: %v", i, err)
+			default:
+				keep(i)
+			}
+		}
+		samePolls(t, tail, want.part(0, len(want.rows)))
 	})
 }
 

@@ -16,15 +16,12 @@ type Tail struct {
 
 	rows    []Row
 	number  byte
-	broken  bool // a payload is missing: only a key payload can follow
+	broken  bool // a payload is missing or damaged: only a key payload can follow
 	slots   []tailSlot
 	columns map[MetricID]*tailColumn
 	ids     []MetricID // sorted, of columns with a value; nil: to be made again
 
-	// What the payload being read brings; taken over when it turns out to be whole.
-	changes  []slotChange
-	sections []int
-	added    []tailSlot
+	sections []int // the slots of the payload being read
 }
 
 var _ Polls = (*Tail)(nil)
@@ -39,11 +36,6 @@ type tailSlot struct {
 type tailColumn struct {
 	nums  []monolith.Num // up to the last row in which its section came
 	value bool           // there is at least one
-}
-
-type slotChange struct {
-	slot, position int
-	num            monolith.Num
 }
 
 var (
@@ -65,40 +57,37 @@ func NewTail(want ...MetricID) *Tail {
 }
 
 // Append replays the next payload. The first one must be a key payload; later ones may be (they begin anew
-// without losing the rows before). On an error no row is added. After a payload that is missing
-// or damaged the others are refused, up to the next key payload.
+// without losing the rows before). An error says that a payload is damaged or that the one before is missing: then
+// no row is added, and payloads are refused up to the next key payload.
 func (t *Tail) Append(payload []byte) error {
 	c := cursor{payload, true}
 	flags, number := c.byte(), c.byte()
-	if !c.ok || flags&^headKnown != 0 {
-		return errPayload
-	}
 	key := flags&headKey != 0
-	switch next := t.number + 1; {
-	case key && number != 0:
+	next := t.number + 1
+	if next == 0 {
+		next = 1
+	}
+	switch {
+	case !c.ok, flags&^headKnown != 0, key && number != 0:
+		t.broken = true
 		return errPayload
 	case key:
-	case len(t.rows) == 0, t.broken, number != next && (next != 0 || number != 1):
+		t.slots = t.slots[:0]
+	case len(t.rows) == 0, t.broken, number != next:
 		t.broken = true
 		return errMissing
 	}
 	row := t.readRow(&c, flags)
-	t.changes, t.sections, t.added = t.changes[:0], t.sections[:0], t.added[:0]
-	known := len(t.slots)
-	if key {
-		known = 0
-	}
+	t.sections = t.sections[:0]
 	for c.ok && len(c.b) > 0 {
-		t.readSection(&c, known)
+		t.readSection(&c)
 	}
-	if !c.ok {
+	t.number, t.broken = number, !c.ok
+	if t.broken {
 		return errPayload
 	}
-
-	t.number, t.broken = number, false
-	t.slots = append(t.slots[:known], t.added...)
 	t.rows = append(t.rows, row)
-	t.apply()
+	t.extend()
 	return nil
 }
 
@@ -122,43 +111,31 @@ func (t *Tail) readRow(c *cursor, flags byte) Row {
 	return row
 }
 
-// readSection reads one collector's part. known slots stay valid; those beyond are in t.added.
-func (t *Tail) readSection(c *cursor, known int) {
+// readSection reads one collector's part into its slot.
+func (t *Tail) readSection(c *cursor) {
 	token := c.uvarint()
 	index := int(min(token>>1, maxSlots))
-	if token&1 != 0 {
-		if index != known+len(t.added) || index >= maxSlots {
-			c.fail()
-			return
-		}
-		t.added = append(t.added, t.newSlot(c))
-	}
-	var s *tailSlot
-	switch {
-	case index < known:
-		s = &t.slots[index]
-	case index < known+len(t.added):
-		s = &t.added[index-known]
-	default:
-		c.fail()
+	isNew := token&1 != 0
+	if isNew != (index == len(t.slots)) || index >= maxSlots || index > len(t.slots) || slices.Contains(t.sections, index) {
+		c.fail() // also when a collector came twice
 		return
 	}
-	if slices.Contains(t.sections, index) {
-		c.fail() // a collector runs once a poll
-		return
+	if isNew {
+		t.slots = append(t.slots, t.newSlot(c))
 	}
 	t.sections = append(t.sections, index)
-	for at := 0; at < len(s.last) && c.ok; at++ {
+	last := t.slots[index].last
+	for at := 0; at < len(last) && c.ok; at++ {
 		token := c.uvarint()
 		gap := token >> 2
-		if gap >= uint64(len(s.last)-at) {
-			if gap > uint64(len(s.last)-at) || token&3 != 0 {
+		if gap >= uint64(len(last)-at) {
+			if gap > uint64(len(last)-at) || token&3 != 0 {
 				c.fail()
 			}
 			return
 		}
 		at += int(gap)
-		t.changes = append(t.changes, slotChange{index, at, c.change(token&3, s.last[at])})
+		last[at] = c.change(token&3, last[at])
 	}
 }
 
@@ -182,11 +159,8 @@ func (t *Tail) newSlot(c *cursor) tailSlot {
 	return s
 }
 
-// apply takes over the payload's changes and adds the row's values to the columns.
-func (t *Tail) apply() {
-	for _, ch := range t.changes {
-		t.slots[ch.slot].last[ch.position] = ch.num
-	}
+// extend adds the values of the row's sections to the columns.
+func (t *Tail) extend() {
 	row := len(t.rows) - 1
 	for _, index := range t.sections {
 		s := &t.slots[index]
