@@ -350,6 +350,14 @@ func (b *Browser) Until(expression string, patience time.Duration) {
 	}
 }
 
+// Unroll makes the window as high as the page, so that what the page only loads once it is scrolled to is loaded.
+func (b *Browser) Unroll() {
+	b.tb.Helper()
+	var height int64
+	b.Eval("document.documentElement.scrollHeight", &height)
+	run(b, "unroll", chromedp.EmulateViewport(b.opts.width, max(height, b.opts.height)))
+}
+
 // Screenshot writes a picture of the whole page to NAME.png in the folder named by MONOLITH_SHOTS, or else in the
 // test's temporary folder, and gives its path.
 func (b *Browser) Screenshot(name string) (path string) {

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,7 +160,7 @@ func run(ctx context.Context, c config) (err error) {
 		}
 		return err
 	}
-	if err := f.group(ctx, m); err != nil {
+	if err := f.group(ctx, m, c.store); err != nil {
 		return err
 	}
 	greet(out, m.address, c, f)
@@ -208,9 +209,13 @@ func (f *fleet) storeDSN(asked string) (string, error) {
 	return c.FormatDSN(), nil
 }
 
-// group puts the servers into their groups, once: afterwards people may move them.
-func (f *fleet) group(ctx context.Context, m *monitor) error {
-	if f.state.Grouped {
+// group puts the servers into their groups, once in each store: afterwards people may move them.
+func (f *fleet) group(ctx context.Context, m *monitor, store string) error {
+	if c, err := mysql.ParseDSN(store); err == nil && store != "" {
+		c.Passwd = "" // not for a file
+		store = c.FormatDSN()
+	}
+	if len(f.members) == 0 || slices.Contains(f.state.Grouped, store) {
 		return nil
 	}
 	for _, member := range f.members {
@@ -221,7 +226,7 @@ func (f *fleet) group(ctx context.Context, m *monitor) error {
 			f.say("%s stays without a group: %v", member.name, err)
 		}
 	}
-	f.state.Grouped = true
+	f.state.Grouped = append(f.state.Grouped, store)
 	return f.state.save()
 }
 

@@ -185,7 +185,7 @@ func TestPlaygroundStartsStopsAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	out, end = begin(t, config{dir: dir, servers: true})
+	out, end = begin(t, config{dir: dir, servers: true, store: "mariadb"})
 	out.wait(t, "Ctrl-C stops everything")
 	second := readServers(t, dir)
 	if second["crm-db1"] != first["crm-db1"] || second["shop-db1"] == first["shop-db1"] {

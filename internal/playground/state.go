@@ -22,7 +22,8 @@ type state struct {
 	StorePassword   string         `json:"store_password"`
 	Ports           map[string]int `json:"ports"`            // by server name
 	Listen          string         `json:"listen,omitempty"` // Monolith's address when none was asked for
-	Grouped         bool           `json:"grouped"`          // the servers were put into their groups once
+	// Grouped names the stores in which the servers were put into their groups once; "" is the embedded one.
+	Grouped []string `json:"grouped_in"`
 
 	path string
 }
