@@ -62,15 +62,15 @@ func openTable(b []byte, kind byte, maxRows int) (*table, error) {
 	if sum := crc32.Checksum(b[8:], castagnoli); sum != binary.LittleEndian.Uint32(b[4:]) {
 		return nil, corrupt("the checksum does not match")
 	}
-	c := cursor{b[8:], true}
+	c := cursor{data: b[8:]}
 	rows, rawLen, packedLen, dataLen := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
-	if !c.ok || rows == 0 || rows > uint64(maxRows) || rawLen > maxDirectory || dataLen > math.MaxUint32-padding {
+	if c.failed || rows == 0 || rows > uint64(maxRows) || rawLen > maxDirectory || dataLen > math.MaxUint32-padding {
 		return nil, corrupt("its head makes no sense")
 	}
 	t := &table{rows: int(rows)}
 	packed := c.bytes(packedLen)
 	t.data = c.bytes(dataLen + padding)
-	if !c.ok || len(c.b) > 0 {
+	if c.failed || c.left() > 0 {
 		return nil, corrupt("its lengths do not add up")
 	}
 	directory, err := unpack(packed, int(rawLen))
@@ -110,10 +110,10 @@ func unpack(packed []byte, size int) ([]byte, error) {
 }
 
 func (t *table) readDirectory(directory []byte) error {
-	c := cursor{directory, true}
+	c := cursor{data: directory}
 	bitmap := uint64(t.rows+7) / 8
 	n := c.uvarint()
-	if n > uint64(len(c.b))/bitmap {
+	if n > uint64(c.left())/bitmap {
 		return corrupt("directory: %d masks", n)
 	}
 	t.masks = make([]mask, n+1)
@@ -130,8 +130,8 @@ func (t *table) readDirectory(directory []byte) error {
 	}
 	columns := c.uvarint()
 	keysLen, firstsLen, restLen := c.uvarint(), c.uvarint(), c.uvarint()
-	keys, shapes, firsts, rest := cursor{c.bytes(keysLen), true}, c.bytes(columns), cursor{c.bytes(firstsLen), true}, cursor{c.bytes(restLen), true}
-	if !c.ok || len(c.b) > 0 {
+	keys, shapes, firsts, rest := cursor{data: c.bytes(keysLen)}, c.bytes(columns), cursor{data: c.bytes(firstsLen)}, cursor{data: c.bytes(restLen)}
+	if c.failed || c.left() > 0 {
 		return corrupt("directory: its lengths do not add up")
 	}
 	t.keys, t.columns = make([]uint64, columns), make([]column, columns)
@@ -165,7 +165,7 @@ func (t *table) readDirectory(directory []byte) error {
 			return corrupt("directory: column %d refers to what is not there", i)
 		}
 	}
-	if !keys.ok || !firsts.ok || !rest.ok || len(keys.b)+len(firsts.b)+len(rest.b) > 0 {
+	if keys.failed || firsts.failed || rest.failed || keys.left()+firsts.left()+rest.left() > 0 {
 		return corrupt("directory: it does not end with its last column")
 	}
 	if at != uint64(len(t.data)-padding) {

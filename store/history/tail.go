@@ -60,7 +60,7 @@ func NewTail(want ...MetricID) *Tail {
 // without losing the rows before). An error says that a payload is damaged or that the one before is missing: then
 // no row is added, and payloads are refused up to the next key payload.
 func (t *Tail) Append(payload []byte) error {
-	c := cursor{payload, true}
+	c := cursor{data: payload}
 	flags, number := c.byte(), c.byte()
 	key := flags&headKey != 0
 	next := t.number + 1
@@ -68,7 +68,7 @@ func (t *Tail) Append(payload []byte) error {
 		next = 1
 	}
 	switch {
-	case !c.ok, flags&^headKnown != 0, key && number != 0:
+	case c.failed, flags&^headKnown != 0, key && number != 0:
 		t.broken = true
 		return errPayload
 	case key:
@@ -79,10 +79,10 @@ func (t *Tail) Append(payload []byte) error {
 	}
 	row := t.readRow(&c, flags)
 	t.sections = t.sections[:0]
-	for c.ok && len(c.b) > 0 {
+	for !c.failed && c.left() > 0 {
 		t.readSection(&c)
 	}
-	t.number, t.broken = number, !c.ok
+	t.number, t.broken = number, c.failed
 	if t.broken {
 		return errPayload
 	}
@@ -125,7 +125,7 @@ func (t *Tail) readSection(c *cursor) {
 	}
 	t.sections = append(t.sections, index)
 	last := t.slots[index].last
-	for at := 0; at < len(last) && c.ok; at++ {
+	for at := 0; at < len(last) && !c.failed; at++ {
 		token := c.uvarint()
 		gap := token >> 2
 		if gap >= uint64(len(last)-at) {
@@ -141,7 +141,7 @@ func (t *Tail) readSection(c *cursor) {
 
 func (t *Tail) newSlot(c *cursor) tailSlot {
 	n := c.uvarint()
-	if n == 0 || n > uint64(len(c.b)) { // an id takes a byte at least
+	if n == 0 || n > uint64(c.left()) { // an id takes a byte at least
 		c.fail()
 		return tailSlot{}
 	}
