@@ -71,7 +71,7 @@ func openSession(ctx context.Context, e monolith.Endpoint, o openOptions) (*sess
 
 // logIn makes the network connection and authenticates.
 func logIn(ctx context.Context, e monolith.Endpoint, o openOptions) (*session, error) {
-	d, err := newDialed(e, o.version)
+	d, err := newDialed(e, o.version, min(max(pollBudget(o.interval)/2, time.Second), 5*time.Second))
 	if err != nil {
 		return nil, &connectError{err: err, endpoint: e, dialed: &dialed{}}
 	}

@@ -113,8 +113,9 @@ func (d *dialed) Print(v ...any) {
 	}
 }
 
-// newDialed turns an endpoint into the driver's configuration, field by field.
-func newDialed(e monolith.Endpoint, version string) (*dialed, error) {
+// newDialed turns an endpoint into the driver's configuration, field by field. What is sent may be
+// unacknowledged for the given time.
+func newDialed(e monolith.Endpoint, version string, unanswered time.Duration) (*dialed, error) {
 	cfg := mysql.NewConfig()
 	cfg.User = e.User
 	cfg.Passwd = e.Password.Reveal()
@@ -136,7 +137,10 @@ func newDialed(e monolith.Endpoint, version string) (*dialed, error) {
 		return nil, err
 	}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}
+		dialer := net.Dialer{
+			KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
+			Control:         giveUpUnanswered(unanswered),
+		}
 		conn, err := dialer.DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err

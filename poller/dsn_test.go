@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,7 +73,7 @@ func FuzzParseDSN(f *testing.F) {
 		if (e.Host == "") == (e.Socket == "") || e.Port < 0 || e.Port > 65535 {
 			t.Fatalf("%q gives %+v", dsn, e)
 		}
-		if _, err := newDialed(monolith.Endpoint{Host: e.Host, Port: e.Port, Socket: e.Socket, User: e.User, Password: e.Password}, ""); err != nil {
+		if _, err := newDialed(monolith.Endpoint{Host: e.Host, Port: e.Port, Socket: e.Socket, User: e.User, Password: e.Password}, "", time.Second); err != nil {
 			t.Fatalf("%q can't be dialled: %v", dsn, err)
 		}
 	})
@@ -98,7 +99,7 @@ func TestPasswordsSurvive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		pw := randomPassword(r)
-		d, err := newDialed(monolith.Endpoint{Host: "h", User: "mon", Password: monolith.Secret(pw)}, "1.0")
+		d, err := newDialed(monolith.Endpoint{Host: "h", User: "mon", Password: monolith.Secret(pw)}, "1.0", time.Second)
 		if err != nil || d.config.Passwd != pw || d.config.User != "mon" || d.config.Addr != "h:3306" {
 			t.Fatalf("%q arrives as %q, %v", pw, d.config.Passwd, err)
 		}
