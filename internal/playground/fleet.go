@@ -182,14 +182,16 @@ func (f *fleet) setUpMember(ctx context.Context, m *member) error {
 	return setUpShop(ctx, db)
 }
 
-// makeAccount makes an account that is not there yet. Its names and grants are this program's own.
+// makeAccount makes an account that is not there yet, and sets its password, which may be of another state file.
+// Names and grants are this program's own.
 func makeAccount(ctx context.Context, root *sql.DB, user, password string, grants ...string) error {
 	var there int
 	if err := root.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE User = ?", user).Scan(&there); err != nil {
 		return err
 	}
 	if there > 0 {
-		return nil
+		_, err := root.ExecContext(ctx, "SET PASSWORD FOR '"+user+"'@'%' = PASSWORD('"+password+"')")
+		return err
 	}
 	if _, err := root.ExecContext(ctx, "CREATE USER '"+user+"'@'%' IDENTIFIED BY '"+password+"'"); err != nil {
 		return err
