@@ -160,10 +160,10 @@ func (m *collectorMemory) namespace(name string) {
 func (t *tail) note(id history.MetricID, at int64, w *work) {
 	s, known := t.seen[id]
 	if !known {
-		s.first = at
+		s.first = uint32(at / 1000)
 		w.seen = append(w.seen, id)
 	}
-	s.last = at
+	s.last = uint32(at / 1000)
 	t.seen[id] = s
 }
 

@@ -220,3 +220,39 @@ func TestReadRefusesWhatMakesNoSense(t *testing.T) {
 		t.Errorf("a server that was never polled gives %+v, %v", r, err)
 	}
 }
+
+func TestMetricsAServerHasHad(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := newSource(b.server("a").ID)
+		other := b.server("b")
+		for range 26 { // a day and two hours
+			b.play(s, 360)
+			b.pack()
+		}
+		want := []monolith.Metric{{Name: "host.disk_read_bytes_total", Instance: "sda"}, {Name: "host.disk_read_bytes_total", Instance: "sdb"}, {Name: "host.load1"},
+			{Name: "status.Com_select"}, {Name: "status.Max_used_connections"}, {Name: "status.Questions"}, {Name: "status.Threads_connected"}, {Name: "status.Uptime"},
+			{Name: "variable.max_connections"}, {Name: "variable.sql_mode"}, {Name: "variable.version"}}
+		for range 2 {
+			got, err := b.db.Metrics(t.Context(), s.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			seen, err := b.db.MetricsSeen(t.Context(), s.id)
+			if err != nil || len(seen) != len(want) {
+				t.Fatal(seen, err)
+			}
+			for _, m := range seen {
+				if !m.First.Equal(origin.Add(pollEvery)) || m.Last.Before(origin.Add(24*time.Hour)) || m.Kind != monolith.KindOf(m.Metric.Name) {
+					t.Errorf("%s: %+v", m.Metric, m)
+				}
+			}
+			b.reopen()
+		}
+		if got, err := b.db.Metrics(t.Context(), other.ID); err != nil || len(got) != 0 {
+			t.Errorf("a server that was never polled has %v, %v", got, err)
+		}
+	})
+}

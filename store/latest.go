@@ -206,7 +206,7 @@ func (db *DB) LastState(ctx context.Context, id monolith.ServerID) (*monolith.St
 	if len(have) == 0 {
 		return nil, nil
 	}
-	// One snapshot for each moment at which an answer came, oldest first; the status goes into the last.
+	// One snapshot for each moment at which an answer came, oldest first.
 	answers := make([]answer, 0, len(have))
 	for _, a := range have {
 		answers = append(answers, a)
@@ -225,6 +225,12 @@ func (db *DB) LastState(ctx context.Context, id monolith.ServerID) (*monolith.St
 				state = state.With(snap)
 			}
 			snap = &monolith.Snapshot{Server: id, At: time.UnixMilli(a.at).UTC(), Up: true, Polled: true}
+			if status, ok := have[partStatus]; ok {
+				// It was not written at each moment; what it says holds for all.
+				if err := status.set(snap); err != nil {
+					return nil, err
+				}
+			}
 			snap.Taken = snap.At
 		}
 		if err := answers[i].set(snap); err != nil {

@@ -80,12 +80,12 @@ func (db *DB) loadSeen(ctx context.Context, tx *sqlx.Tx) error {
 	return each(ctx, tx, func(rows *sqlx.Rows) error {
 		var id monolith.ServerID
 		var metric history.MetricID
-		var at seenAt
-		if err := rows.Scan(&id, &metric, &at.first, &at.last); err != nil {
+		var first, last int64
+		if err := rows.Scan(&id, &metric, &first, &last); err != nil {
 			return err
 		}
 		if t := db.byServer[id]; t != nil {
-			t.seen[metric] = at
+			t.seen[metric] = seenAt{uint32(first / 1000), uint32(last / 1000)}
 		}
 		return nil
 	}, "SELECT server_id, metric_id, first_ms, last_ms FROM server_metric")

@@ -164,14 +164,14 @@ func (db *DB) packTail(ctx context.Context, t *tail, polls []poll) error {
 // putSeen writes once a day when the server's metrics last came. The metrics of the poll are those
 // that the collectors' last lists name.
 func (db *DB) putSeen(ctx context.Context, tx *sqlx.Tx, t *tail, at int64) error {
-	const day = int64(24 * time.Hour / time.Millisecond)
+	now := uint32(at / 1000)
 	t.mu.Lock()
 	var stale []history.MetricID
 	for _, m := range t.memories {
 		for _, ids := range [][]history.MetricID{m.ids, m.textIDs} {
 			for _, id := range ids {
-				if s, ok := t.seen[id]; ok && at-s.last >= day {
-					s.last = at
+				if s, ok := t.seen[id]; ok && int64(now)-int64(s.last) >= int64(day/time.Second) {
+					s.last = now
 					t.seen[id] = s
 					stale = append(stale, id)
 				}

@@ -9,7 +9,7 @@ import (
 	"monolith"
 )
 
-// SeenMetric is a metric that a server has had, and the polls that first and last brought it. Last
+// SeenMetric is a metric that a server has had, and when it first and last came, in whole seconds. Last
 // is exact to a day.
 type SeenMetric struct {
 	Metric      monolith.Metric

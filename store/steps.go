@@ -184,7 +184,7 @@ func (db *DB) MetricsSeen(_ context.Context, id monolith.ServerID) ([]SeenMetric
 	metrics := make([]SeenMetric, 0, len(t.seen))
 	for metric, at := range t.seen {
 		if m, ok := db.names.metric(metric); ok {
-			metrics = append(metrics, SeenMetric{m, monolith.KindOf(m.Name), time.UnixMilli(at.first).UTC(), time.UnixMilli(at.last).UTC()})
+			metrics = append(metrics, SeenMetric{m, monolith.KindOf(m.Name), time.Unix(int64(at.first), 0).UTC(), time.Unix(int64(at.last), 0).UTC()})
 		}
 	}
 	sortMetrics(metrics, func(s SeenMetric) monolith.Metric { return s.Metric })

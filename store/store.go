@@ -34,7 +34,8 @@ type Config struct {
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 	// Hold says how long a value of the metric stays good on this server when no newer one came: the
-	// distance between two runs of its collector. nil goes by [monolith.ScheduleOf] and the defaults.
+	// distance between two runs of its collector; 0 for what is read with each poll. nil goes by
+	// [monolith.ScheduleOf] and the default schedules.
 	Hold func(server monolith.ServerID, metric string) time.Duration
 	// SpoolBytes bounds what waits for a store that fails; 0 is 64 MiB. Beyond it the oldest polls are dropped.
 	SpoolBytes int64
@@ -136,7 +137,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 }
 
 // defaultHold is the distance between two runs of the collector that reads the metric, by the default
-// schedules.
+// schedules; 0 for what is read with each poll.
 func defaultHold(_ monolith.ServerID, metric string) time.Duration {
 	switch monolith.ScheduleOf(metric) {
 	case monolith.Slow:
@@ -148,7 +149,7 @@ func defaultHold(_ monolith.ServerID, metric string) time.Duration {
 	case monolith.Daily:
 		return 24 * time.Hour
 	}
-	return 10 * time.Second
+	return 0
 }
 
 // Close commits what waits, as far as the store lets it, and closes the connections. Run must have

@@ -68,21 +68,21 @@ type collectorMemory struct {
 	part                string // its place in table latest
 }
 
-// textNow is a text in force.
+// textNow is a text in force. A server has hundreds, so it is kept small.
 type textNow struct {
 	text  string
-	since int64 // unix ms
+	since int64  // unix ms
+	hour  uint32 // the hour since 1970 in which changes are counted
+	count uint8  // changes in this hour
 	gone  bool
-	hour  int64 // the hour in which changes are counted
-	count int   // changes in this hour
 }
 
-// seenAt is when a metric first and last came, in unix ms.
-type seenAt struct{ first, last int64 }
+// seenAt is when a metric first and last came, in unix seconds: a server has more than a thousand.
+type seenAt struct{ first, last uint32 }
 
 func newTail(id monolith.ServerID) *tail {
 	return &tail{
-		id: id, enc: history.NewEncoder(), interval: defaultHold(id, ""), // until a poll says better
+		id: id, enc: history.NewEncoder(), interval: 10 * time.Second, // until a poll says better
 		memories: map[string]*collectorMemory{}, texts: map[history.MetricID]textNow{},
 		seen: map[history.MetricID]seenAt{}, complete: map[string]bool{}, latest: map[string]*latestPart{},
 	}

@@ -50,7 +50,7 @@ func (t *tail) text(s *monolith.Snapshot, m monolith.Metric, id history.MetricID
 		}
 	}
 	at := s.At.UnixMilli()
-	hour := at / time.Hour.Milliseconds()
+	hour := uint32(at / time.Hour.Milliseconds())
 	if old.hour != hour {
 		old.hour, old.count = hour, 0
 	}

@@ -316,10 +316,10 @@ func TestLastStateFillsPagesAfterAStart(t *testing.T) {
 			}
 		}
 		// A killed process leaves what was written last.
-		b.play(s, 3)
+		b.play(s, 40)
 		b.kill()
 		b.open()
-		if state, err := b.db.LastState(ctx, id); err != nil || state == nil || len(state.Accounts) != 1 {
+		if state, err := b.db.LastState(ctx, id); err != nil || state == nil || len(state.Accounts) != 1 || state.Seq == 0 || state.Interval != pollEvery || state.Polled.IsZero() {
 			t.Errorf("after a kill: %+v, %v", state, err)
 		}
 	})
