@@ -107,6 +107,9 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	defer cancel()
 
 	t.markDue(w, interval, began)
+	if w.all {
+		p.forgetOff()
+	}
 	ps.long.merge(p)
 	host := p.startHost(ctx)
 	own, sends := ps.load.record()
@@ -122,6 +125,15 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	t.noteChange(p.snap)
 	ps.first = false
 	return p.snap
+}
+
+// forgetOff says of the collectors that people switched off that the problems they had are no more.
+func (p *poll) forgetOff() {
+	for _, c := range p.t.p.collectors {
+		if p.isOff(c) {
+			p.snap.Costs = append(p.snap.Costs, monolith.Cost{Collector: c.Name})
+		}
+	}
 }
 
 // commonLimit is the bound that fits every collector of the poll, so that it is set once a connection

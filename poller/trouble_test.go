@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -327,7 +328,15 @@ func TestIdleLongerThanWaitTimeout(t *testing.T) {
 // An account without any right reads what it may and says what it lacks.
 func TestUsageOnlyAccount(t *testing.T) {
 	t.Parallel()
-	db := mysqltest.MariaDB(t)
+	for name, start := range bothServers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			usageOnly(t, start(t))
+		})
+	}
+}
+
+func usageOnly(t *testing.T, db *mysqltest.Server) {
 	user, password := db.NewUser(t)
 	server := everySecond(t, db, user, password)
 	w := follow(t, server)
@@ -352,6 +361,18 @@ func TestUsageOnlyAccount(t *testing.T) {
 	for _, name := range []string{"replication", "accounts"} {
 		if !strings.HasPrefix(lacking[name], "GRANT ") {
 			t.Errorf("%s names no GRANT: %v", name, lacking)
+		}
+	}
+	// What is switched off has no problem any more.
+	off := w.server
+	off.CollectorsOff = []string{"replication"}
+	w.Apply([]monolith.Server{off}, nil)
+	eventually(t, "the problem of a collector that is off to go", func() bool {
+		return !slices.ContainsFunc(w.State(1).Problems, func(p monolith.Problem) bool { return p.Collector == "replication" })
+	})
+	for _, c := range w.Collectors(1) {
+		if c.Name == "replication" && (c.Works != monolith.CollectorOff || !strings.Contains(c.Why, "switched off")) {
+			t.Errorf("%+v", c)
 		}
 	}
 	report := w.Test(t.Context(), server)
