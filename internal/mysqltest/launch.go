@@ -10,13 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"monolith/internal/child"
 )
 
 // Spec is a server to be launched.
@@ -43,8 +44,7 @@ type Process struct {
 	Dir     string
 	PID     int
 
-	exited chan struct{} // closed when the process is gone, after err was set
-	err    error
+	child *child.Process
 }
 
 // maxSocketPath is what fits into sockaddr_un on every system, with the end mark.
@@ -87,7 +87,6 @@ func launchOnce(ctx context.Context, spec Spec) (*Process, error) {
 	p := &Process{
 		Flavour: spec.Flavour, Host: "127.0.0.1", Port: port, Dir: dir,
 		Socket: filepath.Join(dir, "mysqld.sock"),
-		exited: make(chan struct{}),
 	}
 	if len(p.Socket) > maxSocketPath {
 		p.Socket = filepath.Join(os.TempDir(), "monolith-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(port)+".sock")
@@ -157,31 +156,18 @@ func command(spec Spec, p *Process, data string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// start runs cmd from a goroutine that keeps its thread: the kernel sends the parent-death signal when the
-// thread that forked ends, not when the whole program does.
 func (p *Process) start(cmd *exec.Cmd) error {
 	log, err := os.OpenFile(p.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
+	defer log.Close() // the server has its own
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = dieWithParent()
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		if err == nil {
-			p.PID = cmd.Process.Pid
-		}
-		started <- err
-		if err == nil {
-			p.err = cmd.Wait()
-		}
-		close(p.exited)
-		_ = log.Close() // only ever written by the server
-	}()
-	return <-started
+	if p.child, err = child.Start(cmd, syscall.SIGKILL); err != nil {
+		return err
+	}
+	p.PID = p.child.PID
+	return nil
 }
 
 // ready waits until root can log in.
@@ -201,8 +187,8 @@ func (p *Process) ready(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("it does not answer: %w", err)
-		case <-p.exited:
-			return fmt.Errorf("it ended: %v", p.err)
+		case <-p.Exited():
+			return fmt.Errorf("it ended: %v", p.child.Err())
 		case <-tick.C:
 		}
 	}
@@ -236,28 +222,26 @@ func (p *Process) DSN(user, password string) string {
 }
 
 // Exited is closed when the server is gone, however it ended.
-func (p *Process) Exited() <-chan struct{} { return p.exited }
+func (p *Process) Exited() <-chan struct{} { return p.child.Exited() }
 
-// Signal sends the server a signal; a server that is gone is an error.
+// Signal sends the server a signal; a server that is gone gives os.ErrProcessDone.
 func (p *Process) Signal(sig syscall.Signal) error {
-	select {
-	case <-p.exited:
-		return fmt.Errorf("mysqltest: signal %s: %w", p.Flavour, os.ErrProcessDone)
-	default:
-		return syscall.Kill(p.PID, sig)
+	if err := p.child.Signal(sig); err != nil {
+		return fmt.Errorf("mysqltest: signal %s: %w", p.Flavour, err)
 	}
+	return nil
 }
 
 // Stop ends the server as an operator would and waits for it; when ctx ends first, it is killed and the error
 // says so. Stopping a server that is gone is no error.
 func (p *Process) Stop(ctx context.Context) error {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // a stopped process takes no SIGTERM
-		if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("mysqltest: stop %s: %w", p.Flavour, err)
+		if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
 		}
 	}
 	select {
-	case <-p.exited:
+	case <-p.Exited():
 		return nil
 	case <-ctx.Done():
 		p.Kill()
@@ -268,7 +252,7 @@ func (p *Process) Stop(ctx context.Context) error {
 // Kill ends the server as a crash would and waits until it is gone.
 func (p *Process) Kill() {
 	_ = p.Signal(syscall.SIGKILL) // gone already is as good
-	<-p.exited
+	<-p.Exited()
 }
 
 func (p *Process) logPath() string { return filepath.Join(p.Dir, "mysqld.log") }

@@ -168,7 +168,7 @@ func run(ctx context.Context, c config) (err error) {
 	case <-ctx.Done():
 		say("Stopping …")
 		return nil
-	case <-m.exited:
+	case <-m.process.Exited():
 		return m.ended()
 	}
 }

@@ -17,15 +17,16 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"monolith/internal/child"
 )
 
 // monitor is the Monolith that runs.
 type monitor struct {
 	address string // http://127.0.0.1:8080
 	cmd     *exec.Cmd
+	process *child.Process
 	last    *tail
-	exited  chan struct{}
-	err     error // why it ended; read after exited is closed
 }
 
 // startMonitor starts "monolith serve". What holds passwords, the servers and the store, is given by a file and by
@@ -39,7 +40,7 @@ func startMonitor(binary, listen, dir, store string, servers []namedDSN, out io.
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
 		return nil, fmt.Errorf("playground: start monolith: %w", err)
 	}
-	m := &monitor{address: "http://" + listen, last: &tail{}, exited: make(chan struct{})}
+	m := &monitor{address: "http://" + listen, last: &tail{}}
 	args := []string{"serve", "--listen", listen, "--data", filepath.Join(dir, "data"), "--server-file", file}
 	environment := os.Environ()
 	if store != "" {
@@ -50,15 +51,10 @@ func startMonitor(binary, listen, dir, store string, servers []namedDSN, out io.
 	m.cmd.Env = environment
 	m.cmd.Stdout = io.MultiWriter(out, m.last)
 	m.cmd.Stderr = m.cmd.Stdout
-	// A Ctrl-C at the terminal is for this program, which then stops everything in order.
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := m.cmd.Start(); err != nil {
+	var err error
+	if m.process, err = child.Start(m.cmd, syscall.SIGTERM); err != nil {
 		return nil, fmt.Errorf("playground: start monolith: %w", err)
 	}
-	go func() {
-		m.err = m.cmd.Wait()
-		close(m.exited)
-	}()
 	return m, nil
 }
 
@@ -75,7 +71,7 @@ func (m *monitor) ready(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-m.exited:
+		case <-m.process.Exited():
 			return m.ended()
 		case <-ctx.Done():
 			return fmt.Errorf("playground: monolith is not ready: %w", err)
@@ -87,8 +83,8 @@ func (m *monitor) ready(ctx context.Context) error {
 // ended says why Monolith ended by itself.
 func (m *monitor) ended() error {
 	cause := "exit status 0"
-	if m.err != nil {
-		cause = m.err.Error()
+	if err := m.process.Err(); err != nil {
+		cause = err.Error()
 	}
 	return fmt.Errorf("playground: monolith ended by itself (%s); its log's last lines:\n%s", cause, m.last)
 }
@@ -145,21 +141,21 @@ func (m *monitor) call(ctx context.Context, method, path string, in, out any) er
 // stop ends Monolith as an operator would, and kills it when it does not end in time.
 func (m *monitor) stop() error {
 	select {
-	case <-m.exited:
+	case <-m.process.Exited():
 		return nil
 	default:
 	}
-	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := m.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("playground: stop monolith: %w", err)
 	}
 	timer := time.NewTimer(20 * time.Second)
 	defer timer.Stop()
 	select {
-	case <-m.exited:
-		return m.err
+	case <-m.process.Exited():
+		return m.process.Err()
 	case <-timer.C:
-		_ = m.cmd.Process.Kill() // what matters is that it is gone
-		<-m.exited
+		_ = m.process.Signal(syscall.SIGKILL) // what matters is that it is gone
+		<-m.process.Exited()
 		return errors.New("playground: stop monolith: it did not end within 20 s and was killed")
 	}
 }
