@@ -135,6 +135,19 @@ func TestHangingServersHoldUpNobody(t *testing.T) {
 	})
 }
 
+// A thousand servers each second: each has its place, and none is skipped.
+func TestThousandServersEachSecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakePolls(t, nil)
+		f.Apply(servers(1000, map[string]string{monolith.Fast: "@every 1s"}), nil)
+		f.during(20500 * time.Millisecond)
+		if s := f.Stats(); s.Skipped != 0 || s.Polls < 20_000 || s.Polls > 22_000 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // The slow schedule rides on the fast one's polls.
 func TestSchedulesShareOnePoll(t *testing.T) {
 	t.Parallel()
