@@ -52,8 +52,8 @@ func randomHead(rng *rand.Rand, n int) (sections [][]Section, polls *memory) {
 
 func TestTailGivesBackWhatWasEncoded(t *testing.T) {
 	t.Parallel()
-	each(t, 100, func(t *testing.T, rng *rand.Rand) {
-		n := 1 + rng.IntN(600)
+	each(t, 40, func(t *testing.T, rng *rand.Rand) {
+		n := 1 + rng.IntN(400)
 		sections, polls := randomHead(rng, n)
 		enc, tail := NewEncoder(), NewTail()
 		var want []MetricID

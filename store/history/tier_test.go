@@ -74,7 +74,7 @@ func mustTier(tb testing.TB, old *TierReader, add *Tier) *TierReader {
 
 func TestTierGivesBackWhatWasPacked(t *testing.T) {
 	t.Parallel()
-	each(t, 100, func(t *testing.T, rng *rand.Rand) {
+	each(t, 40, func(t *testing.T, rng *rand.Rand) {
 		tier := randomTier(rng, 1+rng.IntN(200))
 		r := mustTier(t, nil, tier)
 		if r.Step() != 10*time.Minute {
@@ -84,8 +84,8 @@ func TestTierGivesBackWhatWasPacked(t *testing.T) {
 		if f, e := r.Span(); !f.Equal(from) || !e.Equal(to) {
 			t.Fatalf("span %v to %v, want %v to %v", f, e, from, to)
 		}
-		if diff := cmp.Diff(tier.IDs(), r.IDs()); diff != "" {
-			t.Fatalf("ids (-want +got):\n%s", diff)
+		if !slices.Equal(tier.IDs(), r.IDs()) {
+			t.Fatalf("ids %v, want %v", r.IDs(), tier.IDs())
 		}
 		var got []Cell
 		for _, id := range tier.IDs() {
@@ -114,8 +114,8 @@ func TestTierWithinIsItsPart(t *testing.T) {
 			t.Fatalf("the early part ends at %v", to)
 		}
 		// Both parts, written one after the other, are the whole.
-		sameCells(t, mustTier(t, mustTier(t, nil, early), late), tier)
-		sameCells(t, mustTier(t, mustTier(t, nil, late), early), tier)
+		sameCells(t, mustTier(t, mustTier(t, nil, early), late), tier, alike(nil))
+		sameCells(t, mustTier(t, mustTier(t, nil, late), early), tier, alike(nil))
 	})
 }
 
