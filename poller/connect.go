@@ -89,7 +89,7 @@ func logIn(ctx context.Context, e monolith.Endpoint, o openOptions) (*session, e
 		return nil, &connectError{err: err, endpoint: e, dialed: d, orphan: uint64(d.conn.threadID())}
 	}
 	s := &session{
-		dialed: d, raw: raw, turn: make(chan struct{}, 1), opened: time.Now(),
+		dialed: d, raw: raw, turn: make(chan struct{}, 1),
 		load: o.load, counts: o.counts, either: map[string]int{},
 	}
 	s.id = uint64(d.conn.threadID())

@@ -95,12 +95,10 @@ const dialTimeout = 5 * time.Second
 // dialed is a connector with what it learned while connecting.
 type dialed struct {
 	config *mysql.Config
-	conn   *limitedConn // the network connection, nil before it was opened
-	opened time.Time    // when it was
-	// server certificates as they came in the TLS handshake, for the explanation of what is wrong with them.
-	certificates []*x509.Certificate
-	tls          *tls.ConnectionState // nil without TLS
-	plugin       string               // the authentication plug-in that the driver does not know
+	conn   *limitedConn         // the network connection, nil before it was opened
+	opened time.Time            // when it was
+	tls    *tls.ConnectionState // nil without TLS
+	plugin string               // the authentication plug-in that the driver does not know
 }
 
 // Print makes dialed the driver's logger, which alone is told the name of an unknown plug-in. All else it
@@ -204,7 +202,7 @@ func (d *dialed) setTLS(e monolith.Endpoint) error {
 	// The check is made by hand, so that verify_ca is possible and a refused certificate can be explained.
 	name := c.ServerName
 	c.VerifyConnection = func(s tls.ConnectionState) error {
-		d.tls, d.certificates = &s, s.PeerCertificates
+		d.tls = &s
 		if mode != "verify_ca" && mode != "verify_identity" {
 			return nil
 		}

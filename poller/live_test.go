@@ -54,6 +54,18 @@ func TestOwnLoadIsSubtracted(t *testing.T) {
 	}
 }
 
+// What our statements add is a counter like the server's of the same name, or rates could not be subtracted.
+func TestOwnCountersAreCounters(t *testing.T) {
+	t.Parallel()
+	self := newCoreNames().self
+	for i := range self.Len() {
+		name := strings.TrimPrefix(self.At(i).Name, "self.")
+		if name[0] >= 'A' && name[0] <= 'Z' && (!self.Kind(i).Accumulates() || self.Kind(i) != monolith.KindOf("status."+name)) {
+			t.Errorf("self.%s is a %s, status.%s a %s", name, self.Kind(i), name, monolith.KindOf("status."+name))
+		}
+	}
+}
+
 // logged keeps what is logged.
 type logged struct {
 	mu   sync.Mutex

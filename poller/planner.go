@@ -24,7 +24,6 @@ type planner struct {
 	ctx     context.Context // while it runs
 	entries map[spec]*planEntry
 	of      map[monolith.ServerID]plan
-	wg      sync.WaitGroup
 }
 
 // planEntry is one distinct schedule.

@@ -35,8 +35,7 @@ type session struct {
 	vars     map[string]string // what identityStatement gave, by lower-case name
 	refused  []string          // set-up statements that the server refused
 	clockGap time.Duration     // server − monitor, 0 while not measured
-	opened   time.Time
-	used     atomic.Bool // a statement was answered
+	used     atomic.Bool       // a statement was answered
 
 	load   *load
 	counts *counters
