@@ -272,7 +272,7 @@ func TestLongStatementIsEnded(t *testing.T) {
 		t.Errorf("%+v", describe(held))
 	}
 	good := w.next(t, "the status again", polled)
-	if good.Elapsed > (monolith.MaxGap*2+1)*time.Second/2 {
+	if good.Elapsed > (monolith.MaxGap+2)*time.Second { // with room for a machine under load
 		t.Errorf("the polls were held up for %v", good.Elapsed)
 	}
 	if good.Run != 1 {
