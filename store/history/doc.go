@@ -44,4 +44,15 @@
 // read where that is longer: the Every that the caller knows, or else the lesser of its last two
 // distances. A counter that is read each hour so pairs from its fourth reading on, while an hour
 // without readings of a counter that is read each 10 s stays a gap.
+//
+// # Cost
+//
+// What a day of one server takes is printed by
+//
+//	MONOLITH_TRACES=folder go test ./store/history -run '^$' -bench Day -benchtime 1x
+//
+// and the processor time of the hot paths by the other benchmarks. A tail takes 16 bytes a value and an opened
+// block about four times its size; a tier block is rewritten a metric at a time, which for a whole month of hours
+// takes as long as opening and packing some ten raw blocks. Whoever packs blocks of a few minutes should
+// gather several before rewriting the tiers.
 package history
