@@ -285,3 +285,13 @@ func TestPlacesThatCantBeUsedAreExplained(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestServersThatAreTooOldForAStoreAreRefused(t *testing.T) {
+	t.Parallel()
+	old := mysqltest.MySQL56(t)
+	_, err := Open(t.Context(), Config{DSN: old.NewDatabase(t), Migrate: true})
+	var open *OpenError
+	if !errors.As(err, &open) || !strings.Contains(err.Error(), "MySQL 8.0 or MariaDB 10.5") || !strings.Contains(err.Error(), "MySQL 5.6") {
+		t.Errorf("open: %v", err)
+	}
+}
