@@ -28,24 +28,30 @@ func Replica(tb testing.TB, primary *Server, opts ...Option) *Server {
 	return s
 }
 
-// CatchUp waits until the replica has applied all that its primary has written by now.
+// CatchUp waits until the replica's threads run, as they do some time after its start, and until it has applied all
+// that its primary has written by now.
 func (s *Server) CatchUp(tb testing.TB, primary *Server) {
 	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	if err := waitRunning(ctx, s.root); err != nil {
+		tb.Fatal(err)
+	}
 	var pos string
 	wait := "SELECT MASTER_GTID_WAIT(?, 60)"
 	if s.Flavour == FlavourMySQL56 {
 		wait = "SELECT MASTER_POS_WAIT(SUBSTRING_INDEX(?, ' ', 1), SUBSTRING_INDEX(?, ' ', -1), 60)"
-		status, err := statusRow(tb.Context(), primary.root, "SHOW MASTER STATUS")
+		status, err := statusRow(ctx, primary.root, "SHOW MASTER STATUS")
 		if err != nil {
 			tb.Fatal(err)
 		}
 		pos = status["File"] + " " + status["Position"]
-	} else if err := primary.root.QueryRowContext(tb.Context(), "SELECT @@gtid_binlog_pos").Scan(&pos); err != nil {
+	} else if err := primary.root.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&pos); err != nil {
 		tb.Fatal(err)
 	}
 	args := []any{pos, pos}[:strings.Count(wait, "?")]
 	var result sql.NullInt64
-	if err := s.root.QueryRowContext(tb.Context(), wait, args...).Scan(&result); err != nil {
+	if err := s.root.QueryRowContext(ctx, wait, args...).Scan(&result); err != nil {
 		tb.Fatal(err)
 	}
 	if !result.Valid || result.Int64 < 0 {
