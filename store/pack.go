@@ -23,16 +23,15 @@ var tierNames = [...]string{tierRaw: "raw", tierTen: "10m", tierHour: "1h"}
 
 var tierSteps = [...]time.Duration{tierTen: 10 * time.Minute, tierHour: time.Hour}
 
-// span gives the begin and end of the block that a bucket of the tier stands in: a day of ten-minute
-// buckets, a month of hours. UTC.
+// tierSpans are how much one block of a tier holds. The unfinished block is written anew with each
+// packing: blocks of a day and a month took half as much CPU again for a few per cent of the bytes.
+var tierSpans = [...]time.Duration{tierTen: day / 2, tierHour: 3 * day}
+
+// span gives the begin and end of the block that a bucket of the tier stands in.
 func span(tier int, at time.Time) (from, to time.Time) {
-	y, m, d := at.UTC().Date()
-	if tier == tierTen {
-		from = time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-		return from, from.AddDate(0, 0, 1)
-	}
-	from = time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
-	return from, from.AddDate(0, 1, 0)
+	length := tierSpans[tier].Milliseconds()
+	begin := at.UnixMilli() / length * length
+	return time.UnixMilli(begin).UTC(), time.UnixMilli(begin + length).UTC()
 }
 
 // pack packs every tail that is due and deletes the head rows that are no longer needed.

@@ -124,7 +124,7 @@ func moment(ms int64) time.Time {
 }
 
 // growthOver is the time over which each tier's growth is measured: some blocks of it.
-var growthOver = [...]time.Duration{tierRaw: day, tierTen: 3 * day, tierHour: 62 * day}
+var growthOver = [...]time.Duration{tierRaw: day, tierTen: 3 * day, tierHour: 9 * day}
 
 // growth measures what each server's newest blocks of every tier take a day.
 func (db *DB) growth(ctx context.Context, tx *sqlx.Tx) (map[monolith.ServerID]float64, error) {
