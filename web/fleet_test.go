@@ -39,6 +39,19 @@ func (f *fleetStore) Read(_ context.Context, q monolith.Query) (*monolith.Range,
 	return r, nil
 }
 
+// Changes gives changes newest first, as the store does.
+func (f *fleetStore) Changes(_ context.Context, q monolith.ChangeQuery) ([]monolith.Change, error) {
+	defer f.lock()()
+	var out []monolith.Change
+	for _, c := range f.changes {
+		if c.Server == q.Server && strings.HasPrefix(c.Name, q.Name) && (q.To.IsZero() || c.At.Before(q.To)) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b monolith.Change) int { return b.At.Compare(a.At) })
+	return out[:min(len(out), q.Limit)], f.broken
+}
+
 func instancesOf(name string) []string {
 	switch {
 	case strings.HasPrefix(name, "host.mount_"):

@@ -42,7 +42,12 @@ type event struct {
 var markSigns = map[monolith.MarkKind]string{monolith.MarkRestart: "↻", monolith.MarkVariable: "≠", monolith.MarkVersion: "↑",
 	monolith.MarkFailover: "⇄", monolith.MarkAlert: "!", monolith.MarkNote: "✎"}
 
-const eventsOfPage = 200
+// A page holds about so many events; those of one moment, of which there may be many after an upgrade,
+// are not divided between pages.
+const (
+	eventsOfPage = 200
+	mostEvents   = 2000
+)
 
 func (s *Server) changesPage(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.serverPage(r, "changes", "changes")
@@ -58,8 +63,12 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 		before = time.Time{}
 	}
 	var events []event
-	if d.Kind == "" || d.Kind == "changes" {
-		changes, err := s.store.Changes(r.Context(), monolith.ChangeQuery{Server: d.Server.ID, To: before, Limit: eventsOfPage})
+	if d.Kind != "restarts" && d.Kind != "notes" {
+		ask := monolith.ChangeQuery{Server: d.Server.ID, To: before, Name: "variable.", Limit: mostEvents}
+		if d.Kind == "texts" {
+			ask.Name = "status."
+		}
+		changes, err := s.store.Changes(r.Context(), ask)
 		if err != nil {
 			return err
 		}
@@ -71,14 +80,14 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 			events = append(events, e)
 		}
 	}
-	if d.Kind != "changes" {
+	if d.Kind != "variables" && d.Kind != "texts" {
 		kinds := []monolith.MarkKind{monolith.MarkRestart, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkNote}
 		if d.Kind == "notes" {
 			kinds = []monolith.MarkKind{monolith.MarkNote}
 		} else if d.Kind == "restarts" {
 			kinds = kinds[:3]
 		}
-		marks, err := s.marksOf(r.Context(), []monolith.Server{d.Server}, monolith.MarkQuery{To: before, Kinds: kinds, Limit: eventsOfPage})
+		marks, err := s.marksOf(r.Context(), []monolith.Server{d.Server}, monolith.MarkQuery{To: before, Kinds: kinds, Limit: mostEvents})
 		if err != nil {
 			return err
 		}
@@ -91,9 +100,14 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return b.At.Compare(a.At) })
-	if len(events) >= eventsOfPage {
-		events = events[:eventsOfPage]
-		d.Next = d.With("before", strconv.FormatInt(events[len(events)-1].At.Unix(), 10))
+	if end := eventsOfPage; len(events) > end {
+		for end < len(events) && events[end].At.Equal(events[end-1].At) {
+			end++
+		}
+		if end < len(events) {
+			d.Next = d.With("before", events[end-1].At.UTC().Format(time.RFC3339Nano))
+		}
+		events = events[:end]
 	}
 	for _, e := range events {
 		e.Sign = markSigns[e.Kind]

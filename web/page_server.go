@@ -129,7 +129,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	if data.Custom, err = s.customFigures(r, &p, "overview"); err != nil {
 		return err
 	}
-	data.Recent, err = s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Limit: 5})
+	data.Recent, err = s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: "variable.", Limit: 5})
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func percentOf(part, whole float64) float64 {
 	return 100 * part / whole
 }
 
-// addChanges looks up the newest change of each row's server, a few at a time. A store that fails
+// addChanges looks up the newest change of a variable of each row's server, a few at a time. A store that fails
 // leaves the column empty: the page has more to say.
 func (s *Server) addChanges(ctx context.Context, rows []serverRow) {
 	var wg sync.WaitGroup
@@ -226,7 +226,7 @@ func (s *Server) addChanges(ctx context.Context, rows []serverRow) {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots; wg.Done() }()
-			list, err := s.store.Changes(ctx, monolith.ChangeQuery{Server: rows[i].Server.ID, Limit: 1})
+			list, err := s.store.Changes(ctx, monolith.ChangeQuery{Server: rows[i].Server.ID, Name: "variable.", Limit: 1})
 			if err == nil && len(list) > 0 {
 				rows[i].Change = &list[0]
 			}

@@ -320,6 +320,34 @@ func TestNotesStandOnTheTimeline(t *testing.T) {
 	}
 }
 
+func TestTimelinePagesLoseNothing(t *testing.T) {
+	x := newFleet(t, 1)
+	x.store.changes, x.store.marks = nil, nil
+	for i := range 700 {
+		x.store.changes = append(x.store.changes, monolith.Change{ID: int64(i + 1), Server: 1, At: noon.Add(-time.Duration((700-i)/150) * time.Hour),
+			Name: fmt.Sprintf("variable.v%03d", i), From: "0", To: "1"})
+	}
+	seen := map[string]int{}
+	for target, pages := "/servers/db1/changes", 0; target != "" && pages < 10; pages++ {
+		body := x.html(t, target).body
+		for _, m := range regexp.MustCompile(`>(v\d{3})<`).FindAllStringSubmatch(body, -1) {
+			seen[m[1]]++
+		}
+		next := regexp.MustCompile(`href="([^"]*before=[^"]*)">Older`).FindStringSubmatch(body)
+		if target = ""; next != nil {
+			target = strings.ReplaceAll(next[1], "&amp;", "&")
+		}
+	}
+	if len(seen) != 700 {
+		t.Errorf("%d of 700 changes are on the pages", len(seen))
+	}
+	for name, n := range seen {
+		if n > 1 {
+			t.Errorf("%s stands on %d pages", name, n)
+		}
+	}
+}
+
 // TestLookAtPages serves an invented fleet for people to look at, at the address in MONOLITH_LOOK, for
 // as long as the test may run.
 func TestLookAtPages(t *testing.T) {

@@ -205,31 +205,42 @@ export class Chart {
     ctx.textAlign = "center";
     ctx.textBaseline = "top";
     ctx.font = font.replace("11px", `bold ${11 * px}px`);
-    let lastLabel = -Infinity;
-    for (const m of this.drawing.marks ?? []) {
+    ctx.lineWidth = px;
+    let shown: { x: number; mark: Mark } | null = null;
+    const sign = (): void => {
+      if (!shown) return;
+      const text = markSign[shown.mark.kind] ?? "•", wide = ctx.measureText(text).width + 4 * px;
+      ctx.fillStyle = palette.ground;
+      ctx.fillRect(shown.x - wide / 2, 0, wide, bbox.top - px);
+      ctx.fillStyle = markColour(shown.mark, palette);
+      ctx.fillText(text, shown.x, px);
+    };
+    for (const m of [...(this.drawing.marks ?? [])].sort((a, b) => a.at.localeCompare(b.at))) {
       const x = Math.round(u.valToPos(Date.parse(m.at) / 1000, "x", true));
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      const colour = m.kind === "restart" || m.kind === "failover" ? palette.bad : m.kind === "alert" ? palette.warn : palette.muted;
-      ctx.strokeStyle = colour;
-      ctx.fillStyle = colour;
-      ctx.lineWidth = px;
+      ctx.strokeStyle = markColour(m, palette);
       ctx.setLineDash(m.kind === "restart" ? [] : [2 * px, 2 * px]);
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      if (x - lastLabel > 11 * px) {
-        const sign = markSign[m.kind] ?? "•", wide = ctx.measureText(sign).width + 4 * px;
-        ctx.save();
-        ctx.fillStyle = palette.ground;
-        ctx.fillRect(x - wide / 2, bbox.top, wide, 13 * px);
-        ctx.restore();
-        ctx.fillText(sign, x, bbox.top + px);
-        lastLabel = x;
+      // Of marks that stand too close for a sign each, the weightiest keeps its own.
+      if (shown && x - shown.x < 11 * px) {
+        if (weight.indexOf(m.kind) < weight.indexOf(shown.mark.kind)) shown = { x: shown.x, mark: m };
+        continue;
       }
+      sign();
+      shown = { x, mark: m };
     }
+    sign();
     ctx.restore();
   }
+}
+
+const weight: Mark["kind"][] = ["restart", "failover", "version", "alert", "variable", "note"];
+
+function markColour(m: Mark, palette: Palette): string {
+  return m.kind === "restart" || m.kind === "failover" ? palette.bad : m.kind === "alert" ? palette.warn : palette.muted;
 }
 
 // lonely gives the places of values with a gap on either side.

@@ -41,7 +41,7 @@ export function human(v: number | null | undefined, unit: string): string {
   if (unit === "%") return number(v) + " %";
   if (unit === "s") return seconds(v);
   if (unit === "ms") return seconds(v / 1000);
-  if (unit === "days") return number(v) + " d";
+  if (unit === "days") return seconds(v * 86400);
   if (per === "s" || per === "h") return counted(v) + "/" + per;
   return counted(v);
 }
@@ -62,8 +62,8 @@ export function axisUnit(unit: string): string {
 // choice to powers of ten.
 export function increments(unit: string): number[] | undefined {
   if (unit.startsWith("bytes")) return Array.from({ length: 60 }, (_, e) => 2 ** e);
-  if (unit !== "s" && unit !== "ms") return undefined;
-  const one = unit === "ms" ? 1000 : 1;
+  const one = { ms: 1000, s: 1, days: 1 / 86400 }[unit];
+  if (one === undefined) return undefined;
   const small = [-6, -5, -4, -3, -2, -1].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e));
   const wall = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
   const days = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((d) => d * 86400);
