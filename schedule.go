@@ -1,6 +1,9 @@
 package monolith
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // The schedules on which collectors run.
 const (
@@ -17,6 +20,15 @@ var ScheduleNames = []string{Fast, Slow, Hourly, Sizes, Daily}
 // DefaultSchedules gives each schedule's cron expression; people change them per server or group.
 var DefaultSchedules = map[string]string{
 	Fast: "@every 10s", Slow: "@every 60s", Hourly: "@every 1h", Sizes: "@every 6h", Daily: "@every 24h",
+}
+
+// DefaultInterval gives the distance between two runs of a schedule by default; 0 for an unknown one.
+func DefaultInterval(schedule string) time.Duration {
+	every, err := time.ParseDuration(strings.TrimPrefix(DefaultSchedules[schedule], "@every "))
+	if err != nil {
+		return 0
+	}
+	return every
 }
 
 // ScheduleOf gives the schedule on which a metric is collected by default. Readers of history use it

@@ -48,6 +48,21 @@ func (p *Poller) Collectors(id monolith.ServerID) []monolith.CollectorStatus {
 	return list
 }
 
+// Every gives the distance in force between two runs of a schedule's collectors on a server; 0 when the
+// server is not polled.
+func (p *Poller) Every(id monolith.ServerID, schedule string) time.Duration {
+	t := p.target(id)
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if schedule == monolith.Fast {
+		return t.interval()
+	}
+	return intervalAt(t.plan.schedules[schedule], time.Now())
+}
+
 // intervalInForce gives the distance between two runs of a collector. t.mu is held.
 func (t *target) intervalInForce(c *Collector) time.Duration {
 	if c.Schedule != monolith.Fast {

@@ -139,17 +139,11 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // defaultHold is the distance between two runs of the collector that reads the metric, by the default
 // schedules; 0 for what is read with each poll.
 func defaultHold(_ monolith.ServerID, metric string) time.Duration {
-	switch monolith.ScheduleOf(metric) {
-	case monolith.Slow:
-		return time.Minute
-	case monolith.Hourly:
-		return time.Hour
-	case monolith.Sizes:
-		return 6 * time.Hour
-	case monolith.Daily:
-		return 24 * time.Hour
+	schedule := monolith.ScheduleOf(metric)
+	if schedule == monolith.Fast {
+		return 0
 	}
-	return 0
+	return monolith.DefaultInterval(schedule)
 }
 
 // Close commits what waits, as far as the store lets it, and closes the connections. Run must have

@@ -47,7 +47,13 @@ func (c *serveCommand) Run(ctx context.Context, con console) (err error) {
 	}
 	defer listener.Close()
 
-	db, err := openStore(ctx, storeFlags{data: c.Data, dsn: c.Store, migrate: c.Migrate}, log)
+	config, err := storeConfig(storeFlags{data: c.Data, dsn: c.Store, migrate: c.Migrate}, log)
+	if err != nil {
+		return err
+	}
+	a := &app{log: log}
+	config.Hold = a.hold
+	db, err := store.Open(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -58,8 +64,7 @@ func (c *serveCommand) Run(ctx context.Context, con console) (err error) {
 			return err
 		}
 	}
-	a, err := newApp(c, db, log)
-	if err != nil {
+	if err := a.assemble(c, db); err != nil {
 		return err
 	}
 	if err := a.reload(ctx); err != nil {
@@ -105,9 +110,9 @@ type app struct {
 	log    *slog.Logger
 }
 
-func newApp(c *serveCommand, db *store.DB, log *slog.Logger) (*app, error) {
-	a := &app{db: db, log: log}
-	var err error
+// assemble makes the parts and joins them; nothing runs yet.
+func (a *app) assemble(c *serveCommand, db *store.DB) (err error) {
+	a.db = db
 	a.poller, err = poller.New(poller.Config{
 		Collectors: poller.Collectors(),
 		Handle: []func(context.Context, *monolith.Snapshot){
@@ -116,18 +121,18 @@ func newApp(c *serveCommand, db *store.DB, log *slog.Logger) (*app, error) {
 		},
 		Resume:    db.Resume,
 		LastState: db.LastState,
-		Log:       log.With("part", "poller"),
+		Log:       a.log.With("part", "poller"),
 		Version:   version,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.web, err = web.New(web.Config{
 		Store:  db,
 		Poller: a.poller,
 		OnChange: func(ctx context.Context) {
 			if err := a.reload(ctx); err != nil {
-				log.Error("the changed list of servers could not be read; polling goes on with the old one", "error", err)
+				a.log.Error("the changed list of servers could not be read; polling goes on with the old one", "error", err)
 			}
 		},
 		CheckSchedule: func(expression, zone string) error {
@@ -137,12 +142,23 @@ func newApp(c *serveCommand, db *store.DB, log *slog.Logger) (*app, error) {
 		BasePath: c.BasePath,
 		Hosts:    c.Host,
 		Version:  version,
-		Log:      log.With("part", "web"),
+		Log:      a.log.With("part", "web"),
 	})
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// hold says how long a value of a metric stays good on a server: until its collector's next run.
+func (a *app) hold(server monolith.ServerID, metric string) time.Duration {
+	schedule := monolith.ScheduleOf(metric)
+	if schedule == monolith.Fast {
+		return 0
 	}
-	return a, nil
+	if a.poller != nil {
+		if d := a.poller.Every(server, schedule); d > 0 {
+			return d
+		}
+	}
+	return monolith.DefaultInterval(schedule)
 }
 
 // reload makes the poller follow the store's list of servers.
@@ -211,14 +227,6 @@ func storeConfig(f storeFlags, log *slog.Logger) (store.Config, error) {
 		c.Path = filepath.Join(data, "monolith.db")
 	}
 	return c, nil
-}
-
-func openStore(ctx context.Context, f storeFlags, log *slog.Logger) (*store.DB, error) {
-	c, err := storeConfig(f, log)
-	if err != nil {
-		return nil, err
-	}
-	return store.Open(ctx, c)
 }
 
 // defaultData is the folder that packages make for the service's account, where it is there, else one
