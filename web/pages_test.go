@@ -362,3 +362,21 @@ func TestLookAtPages(t *testing.T) {
 	server := &http.Server{Addr: addr, Handler: x.Handler(), ReadHeaderTimeout: time.Second}
 	t.Log(server.ListenAndServe())
 }
+
+func BenchmarkFirstScreen(b *testing.B) {
+	x := newFleet(b, 1000)
+	for b.Loop() {
+		if a := x.html(b, "/"); a.Code != http.StatusOK {
+			b.Fatal(a.Code)
+		}
+	}
+}
+
+func BenchmarkRowsOnScreen(b *testing.B) {
+	x := newFleet(b, 1000)
+	for b.Loop() {
+		if a := x.html(b, "/rows?server=db1&server=db2&server=db3&server=db4&server=db5"); a.Code != http.StatusOK {
+			b.Fatal(a.Code)
+		}
+	}
+}

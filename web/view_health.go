@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -110,15 +111,30 @@ func problemWords(st *monolith.State) string {
 
 // roles tells who replicates from whom among the watched servers.
 type roles struct {
-	servers []monolith.Server
 	states  map[monolith.ServerID]*monolith.State
 	sources map[monolith.ServerID]bool // servers that others replicate from
+
+	byUUID, byAddress, byHostname map[string]*monolith.Server
 }
 
 func newRoles(servers []monolith.Server, state func(monolith.ServerID) *monolith.State) *roles {
-	r := &roles{servers: servers, states: make(map[monolith.ServerID]*monolith.State, len(servers)), sources: map[monolith.ServerID]bool{}}
+	n := len(servers)
+	r := &roles{states: make(map[monolith.ServerID]*monolith.State, n), sources: map[monolith.ServerID]bool{},
+		byUUID: make(map[string]*monolith.Server, n), byAddress: make(map[string]*monolith.Server, n), byHostname: make(map[string]*monolith.Server, n)}
 	for i := range servers {
-		r.states[servers[i].ID] = state(servers[i].ID)
+		srv := &servers[i]
+		st := state(srv.ID)
+		r.states[srv.ID] = st
+		r.byAddress[hostPort(srv.Endpoint.Host, srv.Endpoint.Port)] = srv
+		if st == nil {
+			continue
+		}
+		if id := st.Identity.UUID; id != "" {
+			r.byUUID[id] = srv
+		}
+		if id := st.Identity; id.Hostname != "" {
+			r.byHostname[hostPort(id.Hostname, id.Port)] = srv
+		}
 	}
 	for _, st := range r.states {
 		if st == nil {
@@ -133,27 +149,18 @@ func newRoles(servers []monolith.Server, state func(monolith.ServerID) *monolith
 	return r
 }
 
+func hostPort(host string, port int) string {
+	return strings.ToLower(host) + ":" + strconv.Itoa(cmp.Or(port, 3306))
+}
+
 // source finds the watched server that a channel reads from: by its uuid, else by address, else by the
 // host name and port that the server gives itself; nil when it is not watched.
 func (r *roles) source(rep *monolith.Replica) *monolith.Server {
-	var byAddress, byHostname *monolith.Server
-	for i := range r.servers {
-		srv := &r.servers[i]
-		var id monolith.Identity
-		if st := r.states[srv.ID]; st != nil {
-			id = st.Identity
-		}
-		if rep.SourceUUID != "" && rep.SourceUUID == id.UUID {
-			return srv
-		}
-		if strings.EqualFold(srv.Endpoint.Host, rep.SourceHost) && cmp.Or(srv.Endpoint.Port, 3306) == rep.SourcePort {
-			byAddress = srv
-		}
-		if id.Hostname != "" && strings.EqualFold(id.Hostname, rep.SourceHost) && id.Port == rep.SourcePort {
-			byHostname = srv
-		}
+	if srv := r.byUUID[rep.SourceUUID]; rep.SourceUUID != "" && srv != nil {
+		return srv
 	}
-	return cmp.Or(byAddress, byHostname)
+	key := hostPort(rep.SourceHost, rep.SourcePort)
+	return cmp.Or(r.byAddress[key], r.byHostname[key])
 }
 
 // role is what a server is to the others.

@@ -115,7 +115,7 @@ export class Chart {
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           options.onZoom(from, to);
         }],
-        drawClear: [(u) => this.drawStrips(u)],
+        drawAxes: [(u) => this.drawStrips(u)],
         draw: [(u) => { this.drawUnits(u); this.drawMarks(u); }],
       },
     };
@@ -181,18 +181,18 @@ export class Chart {
   }
 
   private drawUnits(u: uPlot): void {
-    const { ctx, bbox } = u;
+    const { ctx } = u;
     ctx.save();
     ctx.font = font.replace("11px", `${10 * devicePixelRatio}px`);
     ctx.fillStyle = this.options.palette.muted;
     ctx.textBaseline = "top";
     if (this.layers.layers.some((l) => l.scale === "y")) {
       ctx.textAlign = "left";
-      ctx.fillText(axisUnit(this.panel.unit), bbox.left + 4 * devicePixelRatio, 0);
+      ctx.fillText(axisUnit(this.panel.unit), 4 * devicePixelRatio, devicePixelRatio);
     }
     if (this.layers.layers.some((l) => l.scale === "r")) {
       ctx.textAlign = "right";
-      ctx.fillText(axisUnit(this.panel.right ?? ""), bbox.left + bbox.width - 4 * devicePixelRatio, 0);
+      ctx.fillText(axisUnit(this.panel.right ?? ""), u.ctx.canvas.width - 2 * devicePixelRatio, devicePixelRatio);
     }
     ctx.restore();
   }
