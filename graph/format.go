@@ -28,7 +28,7 @@ func Format(v float64, unit string) string {
 	case unit == "ms":
 		return seconds(v / 1000)
 	case unit == "days":
-		return number(v) + " d"
+		return seconds(v * 86400)
 	case per == "s":
 		return counted(v) + "/s"
 	case per == "h":

@@ -102,6 +102,9 @@ func TestBrowserFirstScreen(t *testing.T) {
 		}
 	})
 	b.Until("document.querySelector('#server-1').textContent.includes('no answer within 5 s')", browsertest.Patience)
+	// Fresh cells stand in the columns of the old ones.
+	b.Until(`((heads) => [...document.querySelectorAll('#servers tr.server')].every((row) =>
+		[...row.cells].every((cell, i) => cell.classList.contains(heads[i].classList[0]))))(document.querySelector('#servers thead tr').cells)`, browsertest.Patience)
 	b.Click("#server-2 [data-menu]")
 	b.Wait(".row-menu")
 	b.Eval("[...document.querySelectorAll('.row-menu button')].find((e) => e.textContent === 'Pause polling').click()", nil)

@@ -310,7 +310,13 @@ func (d *serversPage) arrange(rows []serverRow) []groupRows {
 		}
 		out[i].Rows = append(out[i].Rows, r)
 	}
-	return slices.DeleteFunc(out, func(g groupRows) bool { return len(g.Rows) == 0 && (d.Filter.Any() || g.Path == "") })
+	// A group whose servers all stand in its sub-groups is named by their headings.
+	parent := func(path string) bool {
+		return slices.ContainsFunc(d.AllName, func(g monolith.Group) bool { return g.Path != path && monolith.InGroup(g.Path, path) })
+	}
+	return slices.DeleteFunc(out, func(g groupRows) bool {
+		return len(g.Rows) == 0 && (d.Filter.Any() || g.Path == "" || parent(g.Path))
+	})
 }
 
 // compare orders two rows; what has no value comes last in either direction.

@@ -78,8 +78,9 @@ function onScreen(e: HTMLElement): boolean {
 // replaceCells takes over what differs and leaves sparklines and the name alone.
 function replaceCells(old: HTMLTableRowElement, next: HTMLTableRowElement): void {
   old.className = next.className;
+  const fresher = [...next.cells]; // adopting a cell takes it out of its row
   [...old.cells].forEach((cell, i) => {
-    const fresh = next.cells[i];
+    const fresh = fresher[i];
     if (!fresh || cell.classList.contains("c-name") || cell.classList.contains("c-menu")) return;
     if (cell.classList.contains("c-qps")) {
       const n = cell.querySelector(".n"), m = fresh.querySelector(".n");
