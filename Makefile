@@ -24,7 +24,7 @@ export MONOLITH_SKIPPED := $(CURDIR)/.cache/skipped
 export MONOLITH_SHOTS   ?= $(CURDIR)/.cache/shots
 
 .DEFAULT_GOAL := help
-.PHONY: help run build ui test vet fmt tsc lint bench fuzz torture soak deps clean
+.PHONY: help run build ui test vet fmt tsc script-test lint bench fuzz torture soak deps clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 10
@@ -58,7 +58,7 @@ endif
 	cd $* && $(NPM) ci --silent
 	@mkdir -p $(@D) && touch $@
 
-test: deps build vet fmt tsc ## Run every test, with the real servers and the real browser.
+test: deps build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
 	@mkdir -p .cache && rm -f "$$MONOLITH_SKIPPED"
 	$(GO) test $(RACE) -vet=off -timeout 20m $(if $(RUN),-run '$(RUN)') $(TEST)
 	@if [ -s "$$MONOLITH_SKIPPED" ]; then echo; echo 'SKIPPED, since real parts are missing:'; sort -u "$$MONOLITH_SKIPPED"; fi
@@ -73,8 +73,10 @@ fmt:
 ifneq ($(NODE),)
 tsc: web/ui/node_modules/.package-lock.json
 	cd web/ui && $(NPM) run --silent check
+script-test: web/ui/node_modules/.package-lock.json
+	cd web/ui && $(NPM) test --silent
 else
-tsc:
+tsc script-test:
 endif
 
 lint: vet fmt tsc ## Look for mistakes without running anything.

@@ -103,13 +103,6 @@ func (d *dictionary) metric(id history.MetricID) (monolith.Metric, bool) {
 	return d.metrics[id], true
 }
 
-// lookup gives the number of a metric, 0 where it has none.
-func (d *dictionary) lookup(m monolith.Metric) history.MetricID {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.ids[m]
-}
-
 // named gives the numbers of all instances of a name.
 func (d *dictionary) named(name string) []history.MetricID {
 	d.mu.RLock()

@@ -24,6 +24,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"monolith"
+	"monolith/graph"
 )
 
 // Config is what a [Server] is made of.
@@ -100,6 +101,7 @@ func New(cfg Config) (*Server, error) {
 	for _, h := range cfg.Hosts {
 		s.hosts = append(s.hosts, hostName(h))
 	}
+	graph.Catalogue() // a mistake in an embedded graph shows at the start, not at the first page
 	var err error
 	if s.assets, err = loadAssets(); err != nil {
 		return nil, err

@@ -204,7 +204,7 @@ func appendChange(dst []byte, gap uint64, from, to monolith.Num) []byte {
 		dst = binary.AppendUvarint(dst, gap<<2|changeDown)
 		return binary.AppendUvarint(dst, before-bits)
 	}
-	dst = binary.AppendUvarint(dst, gap<<2|changeUp)
+	dst = binary.AppendUvarint(dst, gap<<2+changeUp)
 	return binary.AppendUvarint(dst, bits-before)
 }
 

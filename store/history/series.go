@@ -36,17 +36,6 @@ type series struct {
 	ratio  int64 // predictOther: in 2^-ratioBits
 }
 
-// residuals gives how many residuals the series has for n values.
-func (s *series) residuals(n int) int {
-	switch {
-	case s.method == predictConstant || n == 0:
-		return 0
-	case s.method == predictLevel:
-		return n
-	}
-	return n - 1
-}
-
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 

@@ -44,17 +44,15 @@ export function watch(servers: string[], onPolled: (polled: Polled[]) => void, o
   addEventListener("pagehide", () => source?.close());
 }
 
-// refreshParts reads the page again and puts its live parts in place of those shown, where they differ.
+// refreshParts reads the page again and puts what its live parts hold in place of what is shown, where it
+// differs. A live part is always in the page, empty when it has nothing to say.
 export async function refreshParts(): Promise<void> {
   const parts = [...document.querySelectorAll<HTMLElement>("[data-live][id]")];
   if (parts.length === 0) return;
   const fresh = await getPage(location.href);
   for (const old of parts) {
     const next = fresh.getElementById(old.id);
-    if (!next) {
-      old.remove();
-      continue;
-    }
+    if (!next) continue;
     if (old.contains(document.activeElement) || old.matches(":hover") && getSelection()?.type === "Range") continue;
     if (old.innerHTML !== next.innerHTML) {
       const top = old.scrollTop;
