@@ -1,0 +1,7 @@
+-- The account that Monolith uses on MySQL 5.0 to 5.6. Choose a password, and the host that Monolith comes from instead
+-- of %. Nothing here lets anybody read or change user data.
+CREATE USER 'monolith'@'%' IDENTIFIED BY 'choose one';
+-- SHOW VIEW makes tables visible for the sizes.
+GRANT PROCESS, REPLICATION CLIENT, SHOW VIEW ON *.* TO 'monolith'@'%' WITH MAX_USER_CONNECTIONS 5;
+-- For the page of accounts: who may log in how. No hash is ever read.
+GRANT SELECT ON mysql.* TO 'monolith'@'%';
