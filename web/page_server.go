@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"time"
 
@@ -113,6 +115,11 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := overview{serverPage: p}
 	data.Facts = factsOf(&p)
+	available, err := s.availability(r.Context(), p.Server.ID, p.Now)
+	if err != nil {
+		return err
+	}
+	data.Facts = append(data.Facts, available...)
 	if p.State != nil {
 		data.Replicas = p.State.Replicas
 		for _, problem := range p.State.Problems {
@@ -134,6 +141,36 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, r, "overview", &data)
+}
+
+// availability gives the share of polls that a server answered in the last day, and in the last week and month
+// beside it. Times in which Monolith itself did not poll count for nothing.
+func (s *Server) availability(ctx context.Context, id monolith.ServerID, now time.Time) ([]fact, error) {
+	const day = 24 * time.Hour
+	f := fact{Name: "Available", Title: "answered polls of the last day"}
+	for _, span := range []struct {
+		name string
+		long time.Duration
+	}{{"", day}, {"7 d", 7 * day}, {"30 d", 30 * day}} {
+		r, err := s.store.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.up"}, From: now.Add(-span.long), To: now, Step: span.long})
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Series) == 0 || len(r.Series[0].Avg) == 0 || math.IsNaN(r.Series[0].Avg[0]) {
+			return nil, nil
+		}
+		// Rounded down: 99.99 % is not all.
+		share := graph.Format(math.Floor(1e4*r.Series[0].Avg[0])/100, "%")
+		switch {
+		case span.name == "":
+			f.Value = share
+		case f.Detail == "":
+			f.Detail = span.name + " " + share
+		default:
+			f.Detail += ", " + span.name + " " + share
+		}
+	}
+	return []fact{f}, nil
 }
 
 // factsOf lists what people ask first about a server.

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -376,5 +378,32 @@ func BenchmarkRowsOnScreen(b *testing.B) {
 		if a := x.html(b, "/rows?server=db1&server=db2&server=db3&server=db4&server=db5"); a.Code != http.StatusOK {
 			b.Fatal(a.Code)
 		}
+	}
+}
+
+// upStore answers how much of the time a server was up.
+type upStore struct {
+	Store
+	share map[time.Duration]float64
+}
+
+func (u upStore) Read(_ context.Context, q monolith.Query) (*monolith.Range, error) {
+	v := []float64{u.share[q.Step]}
+	return &monolith.Range{Start: q.From, Step: q.Step, N: 1, Series: []monolith.Series{{Metric: monolith.Metric{Name: "server.up"}, Avg: v}}}, nil
+}
+
+func TestAvailabilityIsRoundedDown(t *testing.T) {
+	const day = 24 * time.Hour
+	s := &Server{store: upStore{share: map[time.Duration]float64{day: 1, 7 * day: 0.99999, 30 * day: 0.5}}}
+	facts, err := s.availability(t.Context(), 1, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(facts) != 1 || facts[0].Value != "100 %" || facts[0].Detail != "7 d 99.99 %, 30 d 50 %" {
+		t.Errorf("got %+v", facts)
+	}
+	s.store = upStore{share: map[time.Duration]float64{day: math.NaN()}}
+	if facts, err := s.availability(t.Context(), 1, time.Now()); err != nil || len(facts) > 0 {
+		t.Errorf("a server without history is said to be available: %+v, %v", facts, err)
 	}
 }
