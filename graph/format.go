@@ -22,7 +22,7 @@ func Format(v float64, unit string) string {
 		}
 		return s
 	case unit == "%":
-		return number(v) + " %"
+		return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".") + " %"
 	case unit == "s":
 		return seconds(v)
 	case unit == "ms":
