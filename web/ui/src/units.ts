@@ -38,7 +38,7 @@ export function human(v: number | null | undefined, unit: string): string {
   if (v == null || !Number.isFinite(v)) return "–";
   const [base, per] = unit.split("/");
   if (base === "bytes") return bytes(v) + (per ? "/" + per : "");
-  if (unit === "%") return number(v) + " %";
+  if (unit === "%") return v.toFixed(2).replace(/\.?0+$/, "") + " %";
   if (unit === "s") return seconds(v);
   if (unit === "ms") return seconds(v / 1000);
   if (unit === "days") return seconds(v * 86400);
