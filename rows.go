@@ -2,6 +2,39 @@ package monolith
 
 import "time"
 
+// Rows is what collectors list. In a snapshot nil means "not collected in this poll", in a state "never read";
+// empty means "there are none".
+type Rows struct {
+	Replicas   []Replica
+	Processes  *ProcessList
+	Accounts   []Account
+	Schemas    *SchemaSizes
+	BinaryLogs []BinaryLog
+	Variables  []VariableInfo // where the values of variables come from, by name; read daily
+}
+
+// Take takes over the lists that are there in newer.
+func (r *Rows) Take(newer Rows) {
+	if newer.Replicas != nil {
+		r.Replicas = newer.Replicas
+	}
+	if newer.Processes != nil {
+		r.Processes = newer.Processes
+	}
+	if newer.Accounts != nil {
+		r.Accounts = newer.Accounts
+	}
+	if newer.Schemas != nil {
+		r.Schemas = newer.Schemas
+	}
+	if newer.BinaryLogs != nil {
+		r.BinaryLogs = newer.BinaryLogs
+	}
+	if newer.Variables != nil {
+		r.Variables = newer.Variables
+	}
+}
+
 // ThreadState is a replication thread's state. Connecting is not folded into No; "" is unknown: see
 // [Replica.Missing].
 type ThreadState string

@@ -35,13 +35,7 @@ type Snapshot struct {
 
 	Sections []Section
 
-	// Rows of what collectors list; nil means "not collected in this poll", empty means "there are none".
-	Replicas   []Replica
-	Processes  *ProcessList
-	Accounts   []Account
-	Schemas    *SchemaSizes
-	BinaryLogs []BinaryLog
-	Variables  []VariableInfo // where the variables' values come from, by name; read daily
+	Rows
 
 	Problems []Problem // of the collectors that ran in this poll
 	Costs    []Cost    // of the collectors that ran in this poll

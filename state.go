@@ -21,12 +21,7 @@ type State struct {
 
 	collectors map[string]latest
 
-	Replicas   []Replica // nil: never read
-	Processes  *ProcessList
-	Accounts   []Account
-	Schemas    *SchemaSizes
-	BinaryLogs []BinaryLog
-	Variables  []VariableInfo // where the variables' values come from, by name
+	Rows
 
 	Problems []Problem // in force now, each with Since
 	Costs    []Cost    // the last cost of each collector
@@ -73,24 +68,7 @@ func (s *State) With(snap *Snapshot) *State {
 			point: Point{Run: snap.Run, Clock: clock, Interval: snap.Interval},
 		}
 	}
-	if snap.Replicas != nil {
-		n.Replicas = snap.Replicas
-	}
-	if snap.Processes != nil {
-		n.Processes = snap.Processes
-	}
-	if snap.Accounts != nil {
-		n.Accounts = snap.Accounts
-	}
-	if snap.Schemas != nil {
-		n.Schemas = snap.Schemas
-	}
-	if snap.BinaryLogs != nil {
-		n.BinaryLogs = snap.BinaryLogs
-	}
-	if snap.Variables != nil {
-		n.Variables = snap.Variables
-	}
+	n.Rows.Take(snap.Rows)
 	n.mergeProblems(snap)
 	return n
 }

@@ -86,7 +86,7 @@ func (w *watched) poll(t *testing.T, mayFail ...string) (*monolith.Snapshot, map
 		}
 		snap.Sections = append(snap.Sections, part.Sections...)
 		snap.Problems = append(snap.Problems, part.Problems...)
-		takeRows(snap, part)
+		snap.Rows.Take(part.Rows)
 	}
 	w.state = w.state.With(snap)
 	return snap, failed

@@ -132,7 +132,7 @@ func (p *poll) finish(r *result) {
 	} else {
 		delete(ps.backoffs, c.Name)
 		p.snap.Sections = append(p.snap.Sections, r.snap.Sections...)
-		takeRows(p.snap, r.snap)
+		p.snap.Rows.Take(r.snap.Rows)
 		if c.Name == variablesName && r.variables != nil {
 			ps.variables = r.variables
 		}
@@ -170,28 +170,6 @@ func (p *poll) backOff(c *Collector, err error, kind monolith.ProblemKind) (wait
 func isBusy(err error) bool {
 	var busy *busyError
 	return errors.As(err, &busy)
-}
-
-// takeRows moves what a collector listed.
-func takeRows(to, from *monolith.Snapshot) {
-	if from.Replicas != nil {
-		to.Replicas = from.Replicas
-	}
-	if from.Processes != nil {
-		to.Processes = from.Processes
-	}
-	if from.Accounts != nil {
-		to.Accounts = from.Accounts
-	}
-	if from.Schemas != nil {
-		to.Schemas = from.Schemas
-	}
-	if from.BinaryLogs != nil {
-		to.BinaryLogs = from.BinaryLogs
-	}
-	if from.Variables != nil {
-		to.Variables = from.Variables
-	}
 }
 
 // isOff reports whether people switched a collector off for this server.

@@ -299,24 +299,30 @@ func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, form string) er
 	if err != nil {
 		return err
 	}
+	if form == "json" || form == "xml" {
+		return s.respond(w, r, http.StatusOK, "drawing", drawingAnswer{drawn[0]})
+	}
+	return sendPicture(w, r, drawn[0], d.graph.ID, form, picture)
+}
+
+// sendPicture answers with a drawing as svg, png or csv.
+func sendPicture(w http.ResponseWriter, r *http.Request, drawing *graph.Drawing, id, form string, picture graph.Picture) (err error) {
 	var out bytes.Buffer
 	kind := ""
 	switch form {
-	case "json", "xml":
-		return s.respond(w, r, http.StatusOK, "drawing", drawingAnswer{drawn[0]})
 	case "svg":
-		kind, err = "image/svg+xml", drawn[0].SVG(&out, picture)
+		kind, err = "image/svg+xml", drawing.SVG(&out, picture)
 	case "png":
-		kind, err = "image/png", drawn[0].PNG(&out, picture)
+		kind, err = "image/png", drawing.PNG(&out, picture)
 	case "csv":
-		kind, err = "text/csv; charset=utf-8", drawn[0].CSV(&out)
+		kind, err = "text/csv; charset=utf-8", drawing.CSV(&out)
 		// The name holds what people typed; the header's own quoting keeps it a name.
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.graph.ID + ".csv"}))
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": id + ".csv"}))
 	default:
-		return notFound("form", form, "one of json, xml, svg, png, csv")
+		return notFound("form", form, "one of json, svg, png, csv")
 	}
 	if err != nil {
-		return fmt.Errorf("web: draw %s as %s: %w", d.graph.ID, form, err)
+		return fmt.Errorf("web: draw %s as %s: %w", id, form, err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", kind)

@@ -372,8 +372,8 @@ func poll(server monolith.ServerID, seq uint64, questions uint64, lag *int64) *m
 				TextNames: textNames, Texts: []string{"evil <script>\x01\u202e"}},
 			{Collector: "variables", NumNames: variableNames, Nums: []monolith.Num{monolith.Uint(151)}, TextNames: monolith.NewNames(nil)},
 		},
-		Replicas: []monolith.Replica{{Channel: "", Lag: lag}},
-		Costs:    []monolith.Cost{{Collector: "status", Took: 3 * time.Millisecond}},
+		Rows:  monolith.Rows{Replicas: []monolith.Replica{{Channel: "", Lag: lag}}},
+		Costs: []monolith.Cost{{Collector: "status", Took: 3 * time.Millisecond}},
 	}
 }
 

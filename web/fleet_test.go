@@ -184,7 +184,7 @@ func fleetPoll(id monolith.ServerID, i int, seq uint64, now time.Time) *monolith
 	}
 	snap := &monolith.Snapshot{Server: id, Seq: seq, At: at, Taken: at, Elapsed: 10 * time.Second, Interval: 10 * time.Second, Run: 1, Up: true, Polled: true,
 		Identity: monolith.Identity{Flavour: monolith.MariaDB, Version: monolith.ParseVersion("10.11.6"), VersionText: "10.11.6-MariaDB-log", Comment: "Debian 12",
-			Hostname: fmt.Sprintf("db%d.example", i+1), Port: 3306, ServerID: uint32(i + 1)}, Replicas: []monolith.Replica{}}
+			Hostname: fmt.Sprintf("db%d.example", i+1), Port: 3306, ServerID: uint32(i + 1)}, Rows: monolith.Rows{Replicas: []monolith.Replica{}}}
 	if i%3 == 2 {
 		snap.Identity = monolith.Identity{Flavour: monolith.MySQL, Version: monolith.ParseVersion("8.4.3"), VersionText: "8.4.3", Comment: "MySQL Community Server - GPL", Hostname: fmt.Sprintf("db%d.example", i+1), Port: 3306}
 	}

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -257,30 +255,13 @@ func (s *Server) pageDrawing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	kind, form := "", pathValue(r, "form")
-	switch form {
-	case "json":
+	form := pathValue(r, "form")
+	if form == "json" {
 		return s.respond(w, r, http.StatusOK, "answer", struct {
 			Drawings []*graph.Drawing `json:"drawings"`
 		}{drawn})
-	case "svg":
-		kind, err = "image/svg+xml", drawn[0].SVG(&out, picture)
-	case "png":
-		kind, err = "image/png", drawn[0].PNG(&out, picture)
-	case "csv":
-		kind, err = "text/csv; charset=utf-8", drawn[0].CSV(&out)
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.graph.ID + ".csv"}))
-	default:
-		return notFound("form", form, "one of json, svg, png, csv")
 	}
-	if err != nil {
-		return fmt.Errorf("web: draw %s as %s: %w", d.graph.ID, form, err)
-	}
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Write(out.Bytes()) // the client is gone when this fails
-	return nil
+	return sendPicture(w, r, drawn[0], d.graph.ID, form, picture)
 }
 
 // sparkPicture draws the queries per second of the last hours for lists, for pages without script.
