@@ -278,3 +278,18 @@ func TestCSVKeepsGapsEmptyAndNamesHarmless(t *testing.T) {
 		t.Errorf("rows %d, header %q, first %q, gap %q", len(rows), rows[0], rows[1], rows[22])
 	}
 }
+
+func TestUntitledPicturesKeepThePanelsTitles(t *testing.T) {
+	var titled, untitled, bare bytes.Buffer
+	d := sample()
+	d.Title = "the graph"
+	for out, p := range map[*bytes.Buffer]Picture{&titled: {}, &untitled: {Untitled: true}, &bare: {Bare: true}} {
+		if err := d.SVG(out, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(titled.String(), ">the graph · by kind<") || strings.Contains(untitled.String(), ">the graph · by kind<") ||
+		!strings.Contains(untitled.String(), ">by kind<") || strings.Contains(bare.String(), "by kind") {
+		t.Error("titles do not follow the picture's wishes")
+	}
+}

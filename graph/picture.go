@@ -9,11 +9,12 @@ import (
 
 // Picture says how a drawing is to look outside the browser.
 type Picture struct {
-	Width  int            // pixels; 0: 760
-	Height int            // of one panel, pixels; 0: 220
-	Dark   bool           // light figures on a dark ground
-	Zone   *time.Location // of the time axis; nil: UTC
-	Bare   bool           // no title and no legend: for small pictures
+	Width    int            // pixels; 0: 760
+	Height   int            // of one panel, pixels; 0: 220
+	Dark     bool           // light figures on a dark ground
+	Zone     *time.Location // of the time axis; nil: UTC
+	Bare     bool           // no title and no legend: for small pictures
+	Untitled bool           // panels carry their own titles only: what stands around it names the graph
 }
 
 // Palette holds the series colours: they keep their order, differ in lightness as well as in hue and
@@ -73,7 +74,7 @@ func (p Picture) ink() ink {
 func (d *Drawing) size(p Picture) (width, height int) {
 	h := 0.0
 	for i := range d.Panels {
-		h += p.panelHeight(&d.Panels[i])
+		h += p.panelHeight(d, &d.Panels[i])
 	}
 	if len(d.Panels) == 0 {
 		h = float64(p.Height) / 2
@@ -81,12 +82,28 @@ func (d *Drawing) size(p Picture) (width, height int) {
 	return p.Width, int(math.Ceil(h))
 }
 
-func (p Picture) panelHeight(pd *PanelDrawing) float64 {
+func (p Picture) panelHeight(d *Drawing, pd *PanelDrawing) float64 {
 	h := float64(p.Height) + axisHeight
+	if p.title(d, pd) != "" {
+		h += titleHeight
+	}
 	if !p.Bare {
-		h += titleHeight + lineHeight*float64((visible(pd)+p.legendColumns()-1)/p.legendColumns())
+		h += lineHeight * float64((visible(pd)+p.legendColumns()-1)/p.legendColumns())
 	}
 	return h
+}
+
+// title gives what stands above a panel; "" is nothing.
+func (p Picture) title(d *Drawing, pd *PanelDrawing) string {
+	switch {
+	case p.Bare:
+		return ""
+	case p.Untitled:
+		return clean(pd.Title)
+	case pd.Title != "":
+		return clean(d.Title) + " · " + clean(pd.Title)
+	}
+	return clean(d.Title)
 }
 
 func (p Picture) legendColumns() int { return max(1, p.Width/330) }
@@ -113,7 +130,7 @@ func (d *Drawing) paint(c canvas, p Picture) {
 	top := 0.0
 	for i := range d.Panels {
 		d.paintPanel(c, p, &d.Panels[i], top)
-		top += p.panelHeight(&d.Panels[i])
+		top += p.panelHeight(d, &d.Panels[i])
 	}
 }
 
@@ -123,11 +140,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	if pd.Right != "" {
 		right -= 60
 	}
-	if !p.Bare {
-		title := clean(d.Title)
-		if pd.Title != "" {
-			title += " · " + clean(pd.Title)
-		}
+	if title := p.title(d, pd); title != "" {
 		c.text(12, top+16, title, "start", k.text, fontSize+2, true)
 		top += titleHeight
 	}

@@ -272,13 +272,13 @@ func (s *Server) drawAs(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) drawOne(w http.ResponseWriter, r *http.Request, form string) error {
 	allowed := viewParameters
 	if form == "svg" || form == "png" {
-		allowed = append(slices.Clone(allowed), "width", "height", "theme", "tz", "bare")
+		allowed = append(slices.Clone(allowed), "width", "height", "theme", "tz", "bare", "untitled")
 	}
 	q := s.query(r, allowed...)
 	v := q.view()
 	picture := graph.Picture{
 		Width: q.number("width", 0, 120, 4000), Height: q.number("height", 0, 60, 2000),
-		Dark: q.oneOf("theme", "light", "dark") == "dark", Bare: q.flag("bare"),
+		Dark: q.oneOf("theme", "light", "dark") == "dark", Bare: q.flag("bare"), Untitled: q.flag("untitled"),
 	}
 	if tz := q.text("tz"); tz != "" {
 		zone, err := time.LoadLocation(tz)

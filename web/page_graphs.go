@@ -37,7 +37,7 @@ func (p *serverPage) figure(g *graph.Graph) figure { return p.figureOf(g.ID, g.T
 func (p *serverPage) figureOf(id, title string, panels int) figure {
 	return figure{ID: id, Title: title, Server: p.Server.Name, Panels: panels,
 		Link:    p.At("servers", p.Server.Name, "graphs", id) + p.Range.Query(),
-		Picture: p.At("api", "v1", "servers", p.Server.Name, "graphs", id+".svg") + "?" + p.pictureQuery(640)}
+		Picture: p.At("api", "v1", "servers", p.Server.Name, "graphs", id+".svg") + "?" + p.pictureQuery(640) + "&untitled=true"}
 }
 
 // pictureQuery gives what a picture's address says about range, zone and size.
