@@ -12,7 +12,8 @@ import (
 )
 
 // health is the one-word judgement of a server for lists: a word, a look (up, warn, bad, off, wait) and
-// the reason. It says what is known about reaching the server, nothing about how well it does.
+// the reason. It says what is known about reaching the server and whether its replication runs, nothing
+// about how well it does.
 type health struct {
 	Look string
 	Word string
@@ -60,10 +61,38 @@ func judge(srv *monolith.Server, st *monolith.State, now time.Time) health {
 	case st.Interval > 0 && age > lateAfter*st.Interval:
 		return health{Look: "warn", Word: "late", Why: "no answer for " + age.Round(time.Second).String(), Filter: "stale"}
 	}
+	if broken := brokenReplication(st); broken != "" {
+		return health{Look: "warn", Word: "replication stopped", Why: broken, Filter: "problems"}
+	}
 	if n := countProblems(st); n > 0 {
 		return health{Look: "warn", Word: plural(n, "problem"), Why: problemWords(st), Filter: "problems"}
 	}
 	return health{Look: "up", Word: "up"}
+}
+
+// brokenReplication says which channel does not run and why; "" when all do. Threads are judged, not the
+// lag: a server whose source is unreachable may report a lag of 0.
+func brokenReplication(st *monolith.State) string {
+	var words []string
+	for i := range st.Replicas {
+		rep := &st.Replicas[i]
+		name := ""
+		if rep.Channel != "" {
+			name = "channel " + rep.Channel + ": "
+		}
+		for _, thread := range []struct {
+			name, errorText string
+			state           monolith.ThreadState
+		}{{"the receiver (IO thread)", rep.IOError, rep.IO}, {"the applier (SQL thread)", rep.SQLError, rep.SQL}} {
+			switch thread.state {
+			case monolith.ThreadNo:
+				words = append(words, strings.TrimSuffix(name+thread.name+" does not run: "+thread.errorText, ": "))
+			case monolith.ThreadConnecting:
+				words = append(words, strings.TrimSuffix(name+thread.name+" can not connect: "+thread.errorText, ": "))
+			}
+		}
+	}
+	return strings.Join(words, "\n")
 }
 
 // dataAge is how old the newest status values are.
