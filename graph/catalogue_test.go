@@ -108,3 +108,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestGuideListsEveryGraph holds the page for users to the catalogue.
+func TestGuideListsEveryGraph(t *testing.T) {
+	page, err := os.ReadFile("../docs/graphs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Catalogue() {
+		if !strings.Contains(string(page), "`"+g.ID+"` "+g.Title) {
+			t.Errorf("docs/graphs.md does not list `%s` %s", g.ID, g.Title)
+		}
+	}
+}

@@ -268,17 +268,24 @@ func topLines(all []Line, n int) []Line {
 	return append(kept, others)
 }
 
-// statsOf gives the figures of a line; gaps do not count.
+// lastSteps is in how many of the newest steps a value still counts as the last one: the step that is
+// under way may have none yet, and a poll may come late.
+const lastSteps = 3
+
+// statsOf gives the figures of a line; gaps do not count. A line that ended has no last value: the delay
+// of a replica that stopped is not what it was before.
 func statsOf(v monolith.Floats) Stats {
 	var st Stats
 	low, high, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
-	for _, x := range v {
+	for i, x := range v {
 		if math.IsNaN(x) {
 			continue
 		}
 		low, high, sum, n = min(low, x), max(high, x), sum+x, n+1
-		last := x
-		st.Last = &last
+		if i >= len(v)-lastSteps {
+			last := x
+			st.Last = &last
+		}
 	}
 	if n > 0 {
 		mean := sum / float64(n)

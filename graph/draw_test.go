@@ -288,8 +288,45 @@ func TestUntitledPicturesKeepThePanelsTitles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(titled.String(), ">the graph · by kind<") || strings.Contains(untitled.String(), ">the graph · by kind<") ||
+	if !strings.Contains(titled.String(), " · the graph · by kind<") || strings.Contains(untitled.String(), "the graph · by kind<") ||
 		!strings.Contains(untitled.String(), ">by kind<") || strings.Contains(bare.String(), "by kind") {
 		t.Error("titles do not follow the picture's wishes")
+	}
+}
+
+// A replica that stopped has no delay now, whatever it was before.
+func TestLastIsOfTheNewestSteps(t *testing.T) {
+	n := math.NaN()
+	for _, c := range []struct {
+		v    monolith.Floats
+		want any
+	}{
+		{nan(1, 2, 3, 4), 4.0}, {nan(1, 2, 3, n), 3.0}, {nan(0, 0, n, n, n), nil}, {nan(n, n), nil}, {nil, nil}, {nan(7), 7.0},
+	} {
+		got := any(nil)
+		if st := statsOf(c.v); st.Last != nil {
+			got = *st.Last
+		}
+		if got != c.want {
+			t.Errorf("%v: last is %v, want %v", c.v, got, c.want)
+		}
+	}
+}
+
+func TestPicturesNameServerRangeAndZone(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := sample()
+	d.Title, d.Server = "Query rate", "shop-db1"
+	var out bytes.Buffer
+	if err := d.SVG(&out, Picture{Zone: berlin}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">shop-db1 · Query rate · total<", ">1 Mar 2026 13:00 – 13:10 CET<"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the picture does not say %s", want)
+		}
 	}
 }

@@ -55,7 +55,8 @@ type Line struct {
 	Stats Stats `json:"stats"`
 }
 
-// Stats are a line's figures over the visible range; nil where there is no value at all.
+// Stats are a line's figures over the visible range; nil where there is no value at all. Last is nil too
+// where the newest three steps have none.
 type Stats struct {
 	Last *float64 `json:"last"`
 	Min  *float64 `json:"min"`

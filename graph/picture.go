@@ -101,9 +101,27 @@ func (p Picture) title(d *Drawing, pd *PanelDrawing) string {
 	case p.Untitled:
 		return clean(pd.Title)
 	case pd.Title != "":
-		return clean(d.Title) + " · " + clean(pd.Title)
+		return d.heading() + " · " + clean(pd.Title)
 	}
-	return clean(d.Title)
+	return d.heading()
+}
+
+// heading names server and graph, so that a picture in a ticket says what it shows.
+func (d *Drawing) heading() string {
+	if d.Server == "" {
+		return clean(d.Title)
+	}
+	return clean(d.Server) + " · " + clean(d.Title)
+}
+
+// span writes the range of a picture with its zone.
+func (d *Drawing) span(zone *time.Location) string {
+	from, to := d.From.In(zone), d.To.In(zone)
+	layout := "2 Jan 2006 15:04"
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		return from.Format(layout) + " – " + to.Format("15:04 MST")
+	}
+	return from.Format(layout) + " – " + to.Format(layout+" MST")
 }
 
 func (p Picture) legendColumns() int { return max(1, p.Width/330) }
@@ -142,6 +160,9 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	}
 	if title := p.title(d, pd); title != "" {
 		c.text(12, top+16, title, "start", k.text, fontSize+2, true)
+		if !p.Untitled && p.Width >= 600 {
+			c.text(float64(p.Width)-14, top+16, d.span(p.Zone), "end", k.faint, fontSize, false)
+		}
 		top += titleHeight
 	}
 	bottom := top + float64(p.Height)
