@@ -121,6 +121,97 @@ func TestBrowserFirstScreen(t *testing.T) {
 	b.Until("document.querySelector('#jumper li')?.textContent.includes('db17')", browsertest.Patience)
 }
 
+// ordered gives the names of a group's servers in the order that the store keeps.
+func (x *site) ordered(t *testing.T, group string) string {
+	t.Helper()
+	servers, err := x.store.Servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range servers {
+		if s.Group == group {
+			names = append(names, s.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// eventually waits until a condition holds that the page brings about.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(browsertest.Patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatalf("it never came about that %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestBrowserOrdersServers(t *testing.T) {
+	x, b, url := openFleet(t, 6) // db1 and db4 stand in client1/prod, db2 and db5 in client1/stage
+	b.Open(url + "/")
+	choose := func(row, item string) {
+		b.Click(row + " [data-menu]")
+		b.Wait(".row-menu")
+		b.Eval(fmt.Sprintf("[...document.querySelectorAll('.row-menu [role=menuitem]')].find((e) => e.textContent === %q).click()", item), nil)
+	}
+	is := func(group, want string) {
+		t.Helper()
+		eventually(t, group+" holds "+want, func() bool { return x.ordered(t, group) == want })
+		b.Until(fmt.Sprintf(`[...document.querySelectorAll('tbody[data-group="%s"] tr.server')].map((r) => r.dataset.server).join(" ") === %q`, group, want), browsertest.Patience)
+	}
+	is("client1/prod", "db1 db4")
+	choose("#server-4", "Move up")
+	is("client1/prod", "db4 db1")
+	choose("#server-4", "Move down")
+	is("client1/prod", "db1 db4")
+
+	carry := func(from, to string, lower bool) {
+		b.Eval(fmt.Sprintf(`((from, to) => {
+			const dataTransfer = new DataTransfer(), box = to.getBoundingClientRect(), clientY = %t ? box.bottom - 2 : box.top + 2;
+			const tell = (e, kind) => e.dispatchEvent(new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer, clientY}));
+			tell(from, "dragstart");
+			if (tell(to, "dragover")) throw new Error("the row takes nothing");
+			tell(to, "drop");
+			tell(from, "dragend");
+		})(document.querySelector(%q), document.querySelector(%q + " td, " + %[3]q + " th"))`, lower, from, to), nil)
+	}
+	b.Click("#arrange-button")
+	b.Until("document.querySelector('#server-4').draggable", browsertest.Patience)
+	carry("#server-4", "#server-1", false)
+	is("client1/prod", "db4 db1")
+	carry("#server-4", "#server-1", true)
+	is("client1/prod", "db1 db4")
+	carry("#server-1", "#server-5", false) // into another group
+	is("client1/stage", "db2 db1 db5")
+	is("client1/prod", "db4")
+
+	choose("#server-5", "Move to a group…")
+	b.Wait("#move-dialog[open]")
+	b.Until(`[...document.querySelectorAll("#move-groups option")].some((o) => o.value === "client1/prod")`, browsertest.Patience)
+	b.Type("#move-group", "/acme/new/\r")
+	b.WaitGone("#move-dialog")
+	is("acme/new", "db5")
+
+	// What is refused says so where it was asked for.
+	b.Allow("400")
+	choose("#server-5", "Move to a group…")
+	b.Type("#move-group", "a//b\r")
+	b.Wait("#move-dialog .error")
+
+	// In another order than people's own there is nothing to move.
+	b.Open(url + "/?sort=-qps")
+	b.Click("#server-4 [data-menu]")
+	if menu := b.Text(".row-menu"); strings.Contains(menu, "Move up") || !strings.Contains(menu, "Move to a group") {
+		t.Errorf("the menu of a sorted list: %s", menu)
+	}
+}
+
 func TestBrowserEditor(t *testing.T) {
 	_, b, url := openFleet(t, 3)
 	b.Allow("400")

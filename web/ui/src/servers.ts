@@ -1,8 +1,10 @@
 // The first screen: rows go fresh as polls come in, and can be arranged, moved, paused and removed in place.
 
-import { byId, el, say } from "./dom";
+import { arrange, arranging, markDraggable } from "./arrange";
+import { byId } from "./dom";
 import { watch } from "./live";
-import { at, getPage, Refused, sendJSON } from "./net";
+import { at, getPage } from "./net";
+import { menu } from "./rowmenu";
 import { Sparks } from "./sparks";
 
 // serversPage makes the first screen live. It does nothing on other pages.
@@ -13,6 +15,7 @@ export function serversPage(): void {
   const rows = new Rows(table, sparks);
   watch([], (polled) => rows.polled(polled.map((p) => p.server)), () => void reload(sparks));
   arrange(table);
+  document.addEventListener("monolith:refused", () => void reload(sparks)); // what was carried goes back
   table.addEventListener("click", (e) => {
     const link = (e.target as HTMLElement).closest<HTMLElement>("[data-menu]");
     if (link && !(e as MouseEvent).ctrlKey && !(e as MouseEvent).metaKey) {
@@ -100,143 +103,12 @@ async function reload(sparks: Sparks): Promise<void> {
     location.reload();
     return;
   }
+  const focused = document.activeElement?.getAttribute("data-menu");
   now.replaceChildren(...document.adoptNode(next).childNodes);
+  if (focused) now.querySelector<HTMLElement>(`[data-menu="${CSS.escape(focused)}"]`)?.focus();
   const counts = fresh.getElementById("counts");
   if (counts) byId("counts")?.replaceWith(document.adoptNode(counts));
   sparks.adopt();
-  if (byId("arrange-button")?.getAttribute("aria-pressed") === "true") markDraggable(true);
+  if (arranging()) markDraggable(true);
   document.dispatchEvent(new Event("monolith:parts"));
-}
-
-// menu opens the actions of one server below its button.
-function menu(link: HTMLElement): void {
-  document.querySelector(".row-menu")?.remove();
-  const name = link.dataset.menu!;
-  const paused = link.dataset.paused === "true";
-  const box = el("div", { class: "row-menu", role: "menu" });
-  const close = (): void => {
-    box.remove();
-    removeEventListener("pointerdown", outside, true);
-    link.focus();
-  };
-  const outside = (e: Event): void => {
-    if (!box.contains(e.target as Node)) box.remove();
-  };
-  const action = (text: string, run: () => Promise<unknown>, look = ""): HTMLButtonElement => {
-    const b = el("button", { type: "button", role: "menuitem", class: look }, text);
-    b.addEventListener("click", () => {
-      close();
-      void attempt(run);
-    });
-    return b;
-  };
-  const api = at("api", "v1", "servers", name);
-  const row = link.closest("tr")!;
-  const group = row.closest<HTMLElement>("tbody")?.dataset.group ?? "";
-  const canOrder = !new URLSearchParams(location.search).get("by");
-  box.append(
-    el("a", { href: at("servers", name), role: "menuitem" }, "Open"),
-    el("a", { href: at("servers", name, "edit"), role: "menuitem" }, "Edit"),
-    action("Poll now", () => sendJSON("POST", api + "/poll", {})),
-    action(paused ? "Resume polling" : "Pause polling", () => sendJSON("PATCH", api, { paused: !paused })),
-    ...(canOrder ? [
-      action("Move up", () => order(group, shifted(row, -1))),
-      action("Move down", () => order(group, shifted(row, 1))),
-    ] : []),
-    action("Move to a group…", async () => {
-      const to = prompt(`Group for ${name}, such as acme/prod:`, group);
-      if (to !== null) await sendJSON("PATCH", api, { group: to.replace(/^\/+|\/+$/g, "") });
-    }),
-    el("a", { href: at("servers", name, "edit") + "#manage", role: "menuitem", class: "danger" }, "Remove…"),
-  );
-  const at0 = link.getBoundingClientRect();
-  document.body.append(box);
-  box.style.top = `${scrollY + Math.min(at0.bottom, innerHeight - box.offsetHeight - 8)}px`;
-  box.style.left = `${Math.max(8, scrollX + at0.right - box.offsetWidth)}px`;
-  (box.firstElementChild as HTMLElement).focus();
-  box.addEventListener("keydown", (e) => {
-    const items = [...box.children] as HTMLElement[];
-    const i = items.indexOf(document.activeElement as HTMLElement);
-    if (e.key === "Escape") close();
-    else if (e.key === "ArrowDown") items[(i + 1) % items.length]!.focus();
-    else if (e.key === "ArrowUp") items[(i + items.length - 1) % items.length]!.focus();
-    else return;
-    e.preventDefault();
-    e.stopPropagation();
-  });
-  addEventListener("pointerdown", outside, true);
-}
-
-async function attempt(run: () => Promise<unknown>): Promise<void> {
-  try {
-    await run();
-  } catch (e) {
-    say(e instanceof Refused ? e.message : String(e), true);
-  }
-}
-
-function namesIn(body: HTMLElement): string[] {
-  return [...body.querySelectorAll<HTMLElement>("tr.server")].map((r) => r.dataset.server!);
-}
-
-function shifted(row: HTMLTableRowElement, by: number): string[] {
-  const names = namesIn(row.closest("tbody")!);
-  const i = names.indexOf(row.dataset.server!), j = i + by;
-  if (j >= 0 && j < names.length) [names[i], names[j]] = [names[j]!, names[i]!];
-  return names;
-}
-
-const order = (group: string, servers: string[]): Promise<unknown> => sendJSON("PUT", at("api", "v1", "servers", "order"), { group, servers });
-
-function markDraggable(on: boolean): void {
-  document.querySelectorAll<HTMLElement>("tr.server").forEach((r) => (r.draggable = on));
-}
-
-// arrange lets people carry rows to another place or group while the Arrange button is pressed.
-function arrange(table: HTMLTableElement): void {
-  const button = byId<HTMLButtonElement>("arrange-button");
-  const q = new URLSearchParams(location.search);
-  if (!button || q.get("by") || q.get("sort") || q.get("q") || q.get("state")) return;
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
-    button.textContent = on ? "Done" : "Arrange";
-    table.classList.toggle("arranging", on);
-    markDraggable(on);
-    if (on) say("Carry rows to their place; each row's menu moves it without a mouse.");
-  });
-  let carried: HTMLTableRowElement | null = null;
-  const clear = (): void => table.querySelectorAll(".drop-before, .drop-into").forEach((r) => r.classList.remove("drop-before", "drop-into"));
-  table.addEventListener("dragstart", (e) => {
-    carried = (e.target as HTMLElement).closest("tr.server");
-    carried?.classList.add("carried");
-    e.dataTransfer?.setData("text/plain", carried?.dataset.server ?? "");
-  });
-  table.addEventListener("dragend", () => {
-    carried?.classList.remove("carried");
-    carried = null;
-    clear();
-  });
-  table.addEventListener("dragover", (e) => {
-    const row = (e.target as HTMLElement).closest("tr");
-    if (!carried || !row || row === carried) return;
-    e.preventDefault();
-    clear();
-    row.classList.add(row.classList.contains("server") ? "drop-before" : "drop-into");
-  });
-  table.addEventListener("drop", (e) => {
-    const row = (e.target as HTMLElement).closest("tr");
-    if (!carried || !row || row === carried) return;
-    e.preventDefault();
-    const from = carried.closest<HTMLElement>("tbody")!, to = row.closest<HTMLElement>("tbody")!;
-    if (row.classList.contains("server")) row.before(carried);
-    else row.after(carried);
-    const name = carried.dataset.server!;
-    const group = to.dataset.group ?? "";
-    void attempt(async () => {
-      if (from !== to) await sendJSON("PATCH", at("api", "v1", "servers", name), { group });
-      await order(group, namesIn(to));
-    });
-  });
 }
