@@ -23,9 +23,10 @@ const (
 	MarkRestart  MarkKind = "restart"
 	MarkVariable MarkKind = "variable"
 	MarkVersion  MarkKind = "version"
-	MarkFailover MarkKind = "failover" // another server answers behind the address, or a replica changed its source
+	MarkFailover MarkKind = "failover" // another server answers, people changed the address, or a replica changed its source
 	MarkAlert    MarkKind = "alert"
-	MarkNote     MarkKind = "note" // written by a person or a deploy script
+	MarkRename   MarkKind = "rename" // people gave the server another name
+	MarkNote     MarkKind = "note"   // written by a person or a deploy script; the only kind that people make and remove
 )
 
 // Mark is an event on the time axis of a server's graphs, or of all servers' (Server 0: a note for a

@@ -120,3 +120,21 @@ type Statistics struct {
 	Statements uint64 // sent to monitored servers
 	Bytes      uint64 // received from monitored servers
 }
+
+// StoreStatistics are the store's own figures since it was opened.
+type StoreStatistics struct {
+	Appended, Committed   uint64        // polls
+	Dropped               uint64        // polls lost because the spool was full
+	Commits, CommitErrors uint64        // transactions
+	CommitTime            time.Duration // spent in commits, in all
+	Packs, PackErrors     uint64        // tails packed into blocks
+	PackTime              time.Duration
+	PurgedRows            uint64
+	Reads                 uint64
+	ReadTime              time.Duration
+	SpoolPolls            int   // polls that wait in memory
+	SpoolBytes, TailBytes int64 // in memory: what waits, and all that no block holds yet
+	WALBytes              int64 // of SQLite's write-ahead log; 0 on MySQL
+	LastCommit            time.Time
+	FailingSince          time.Time // first of an unbroken row of failed commits; zero: the last one worked
+}

@@ -68,6 +68,9 @@ func (db *DB) Append(s *monolith.Snapshot) {
 	t.identityMarks(s, w)
 	t.remember(s, w)
 	t.seq, t.run, t.interval = s.Seq, s.Run, s.Interval
+	if s.Polled {
+		t.polled = row.At
+	}
 	db.spool.push(w)
 	t.put(w.poll)
 	db.count.appended.Add(1)
@@ -182,6 +185,7 @@ func (t *tail) vanished(s *monolith.Snapshot, old *collectorMemory, sec *monolit
 		at := s.At.UnixMilli()
 		w.texts = append(w.texts, textStep{id: id, from: now.text, flags: flagGone, at: at, seq: s.Seq})
 		t.texts[id] = textNow{gone: true, since: at}
+		t.changed(m, newest{id: id, at: at, from: now.text, gone: true})
 		t.variableMark(s, m, now.text, "", true, w)
 	}
 }

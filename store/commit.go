@@ -26,6 +26,7 @@ func (db *DB) flush(ctx context.Context) error {
 		if err != nil {
 			db.spool.failed()
 			db.failing.Store(true)
+			db.count.failingSince.CompareAndSwap(0, db.now().UnixMilli())
 			db.count.commitErrors.Add(1)
 			return fmt.Errorf("store: commit %d polls: %w", len(batch), db.unavailable(err))
 		}
@@ -36,6 +37,7 @@ func (db *DB) flush(ctx context.Context) error {
 		}
 		db.spool.done(len(carried))
 		db.failing.Store(false)
+		db.count.failingSince.Store(0)
 		db.count.commits.Add(1)
 		db.count.committed.Add(uint64(len(batch)))
 		db.count.lastCommit.Store(db.now().UnixMilli())

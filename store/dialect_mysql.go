@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -32,6 +34,10 @@ func mysqlDialect() *dialect {
 		},
 		open:      openMySQL,
 		duplicate: func(err error) bool { return mysqlCode(err) == 1062 },
+		dead: func(err error) bool {
+			return errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+				errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+		},
 		transient: func(err error) bool {
 			switch mysqlCode(err) {
 			case 1040, 1053, 1077, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1290, 1836: // full, going down, network, locks, read only
@@ -175,6 +181,6 @@ func lockMySQL(ctx context.Context, db *DB) (release func() error, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		_, err := conn.ExecContext(ctx, "SELECT RELEASE_LOCK(CONCAT('monolith.', LEFT(DATABASE(), 48)))")
-		return errors.Join(err, conn.Close())
+		return errors.Join(db.unlessDead(err), db.unlessDead(conn.Close()))
 	}, nil
 }

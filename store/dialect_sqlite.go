@@ -35,6 +35,7 @@ func sqliteDialect() *dialect {
 			return errors.As(err, &e) &&
 				(e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 		},
+		dead: func(error) bool { return false },
 		transient: func(err error) bool {
 			var e *sqlite.Error
 			if !errors.As(err, &e) {

@@ -191,7 +191,7 @@ func TestRestartBreaksCountersAndMakesAMark(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []monolith.Mark{{Server: s.id, At: snap.At, Kind: monolith.MarkRestart, Text: "the server was restarted"}}
+		want := []monolith.Mark{{Server: s.id, At: snap.At.Add(-pollEvery), Kind: monolith.MarkRestart, Text: "the server was restarted"}}
 		if diff := cmp.Diff(want, marks, cmpopts.IgnoreFields(monolith.Mark{}, "ID")); diff != "" {
 			t.Error(diff)
 		}

@@ -75,15 +75,16 @@ func TestUpdateServerKeepsHistoryAndNotesTheMove(t *testing.T) {
 			t.Error(diff)
 		}
 		checkRaw(t, b, src, 1, 30)
-		marks, err := b.db.Marks(ctx, monolith.MarkQuery{Servers: []monolith.ServerID{s.ID}, Kinds: []monolith.MarkKind{monolith.MarkNote}})
+		marks, err := b.db.Marks(ctx, monolith.MarkQuery{Servers: []monolith.ServerID{s.ID},
+			Kinds: []monolith.MarkKind{monolith.MarkNote, monolith.MarkRename, monolith.MarkFailover}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var texts []string
 		for _, m := range marks {
-			texts = append(texts, m.Text)
+			texts = append(texts, string(m.Kind)+" "+m.Text)
 		}
-		want := []string{"renamed: a → renamed", "address changed: db.example:3306 → db2.example:3306", `moved to another group: "" → acme`}
+		want := []string{"rename renamed: a → renamed", "failover address changed: db.example:3306 → db2.example:3306"}
 		if diff := cmp.Diff(want, texts); diff != "" {
 			t.Error(diff)
 		}

@@ -96,16 +96,21 @@ func (db *DB) loadTexts(ctx context.Context, tx *sqlx.Tx) error {
 		var id monolith.ServerID
 		var metric history.MetricID
 		var now textNow
+		var rank int64
 		var flags int
-		if err := rows.Scan(&id, &metric, &now.since, &flags, &now.text); err != nil {
+		var from string
+		if err := rows.Scan(&rank, &id, &metric, &now.since, &flags, &from, &now.text); err != nil {
 			return err
 		}
 		if t := db.byServer[id]; t != nil {
 			now.gone = flags&flagGone != 0
 			t.texts[metric] = now
+			if m, ok := db.names.metric(metric); ok && flags&flagFirst == 0 {
+				t.changed(m, newest{rank: rank, id: metric, at: now.since, from: from, to: now.text, gone: now.gone})
+			}
 		}
 		return nil
-	}, `SELECT server_id, metric_id, at_ms, flags, to_text FROM text_change
+	}, `SELECT id, server_id, metric_id, at_ms, flags, from_text, to_text FROM text_change
 		WHERE id IN (SELECT MAX(id) FROM text_change GROUP BY server_id, metric_id)`)
 }
 

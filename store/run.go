@@ -30,7 +30,7 @@ func (db *DB) Run(ctx context.Context) error {
 	wg.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(db.flush(last), release())
+	return errors.Join(db.finish(last), release())
 }
 
 // every does work at a steady distance, and when asked, until ctx ends. Trouble is said when it begins,

@@ -156,7 +156,7 @@ func (db *DB) putPassword(ctx context.Context, tx *sqlx.Tx, s *monolith.Server) 
 }
 
 // UpdateServer replaces what is known of the server with this ID, its password included, and sets
-// Updated. A new name, address or group is noted on the server's time axis. An unknown ID gives
+// Updated. A new name or address is marked on the server's time axis. An unknown ID gives
 // [monolith.ErrNotFound], a name that is taken [monolith.ErrConflict].
 func (db *DB) UpdateServer(ctx context.Context, s *monolith.Server) error {
 	if err := s.Validate(); err != nil {
@@ -216,17 +216,19 @@ func (db *DB) UpdateServer(ctx context.Context, s *monolith.Server) error {
 	return nil
 }
 
-// serverMarks notes what of a server's identity people changed: graphs go on over it, and whoever looks
-// at them should know.
+// serverMarks notes what people changed that explains a step in a server's graphs, or a name in an old
+// picture. Group, order, tags and the like explain nothing there.
 func serverMarks(old, now *monolith.Server) []monolith.Mark {
 	var marks []monolith.Mark
-	for _, c := range []struct{ what, from, to string }{
-		{"renamed", old.Name, now.Name},
-		{"address changed", old.Endpoint.Address(), now.Endpoint.Address()},
-		{"moved to another group", old.Group, now.Group},
+	for _, c := range []struct {
+		kind           monolith.MarkKind
+		what, from, to string
+	}{
+		{monolith.MarkRename, "renamed", old.Name, now.Name},
+		{monolith.MarkFailover, "address changed", old.Endpoint.Address(), now.Endpoint.Address()},
 	} {
 		if c.from != c.to {
-			marks = append(marks, monolith.Mark{Server: now.ID, At: now.Updated, Kind: monolith.MarkNote,
+			marks = append(marks, monolith.Mark{Server: now.ID, At: now.Updated, Kind: c.kind,
 				Text: fmt.Sprintf("%s: %s → %s", c.what, quoteEmpty(c.from), quoteEmpty(c.to))})
 		}
 	}

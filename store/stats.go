@@ -4,25 +4,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"monolith"
 )
 
-// Stats are figures of the store since it was opened, for the program's own metrics.
-type Stats struct {
-	Appended, Committed, Dropped uint64        // polls
-	Commits, CommitErrors        uint64        // transactions
-	CommitTime                   time.Duration // spent in commits, in all
-	Packs, PackErrors            uint64        // tails packed into blocks
-	PackTime                     time.Duration
-	PurgedRows                   uint64
-	Reads                        uint64
-	ReadTime                     time.Duration
-	SpoolPolls                   int
-	SpoolBytes, TailBytes        int64
-	WALBytes                     int64 // of SQLite's write-ahead log; 0 on MySQL
-	LastCommit                   time.Time
-}
-
-// counters are what [Stats] is made of, counted where it happens.
+// counters are what [monolith.StoreStatistics] is made of, counted where it happens.
 type counters struct {
 	appended, committed   atomic.Uint64
 	commits, commitErrors atomic.Uint64
@@ -33,6 +19,7 @@ type counters struct {
 	reads                 atomic.Uint64
 	readTime              atomic.Int64
 	lastCommit            atomic.Int64 // unix ms
+	failingSince          atomic.Int64 // unix ms of the first failed commit since the last good one; 0: none
 
 	mu       sync.Mutex
 	troubles map[string]trouble // by what was being done
@@ -69,10 +56,10 @@ func (c *counters) trouble() (text string, at time.Time) {
 	return text, at
 }
 
-// Stats gives the figures now. It touches no SQL.
-func (db *DB) Stats() Stats {
+// Stats gives the figures since the store was opened. It touches no SQL.
+func (db *DB) Stats() monolith.StoreStatistics {
 	c := &db.count
-	s := Stats{
+	s := monolith.StoreStatistics{
 		Appended: c.appended.Load(), Committed: c.committed.Load(),
 		Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(), CommitTime: time.Duration(c.commitTime.Load()),
 		Packs: c.packs.Load(), PackErrors: c.packErrors.Load(), PackTime: time.Duration(c.packTime.Load()),
@@ -82,6 +69,9 @@ func (db *DB) Stats() Stats {
 	}
 	if ms := c.lastCommit.Load(); ms != 0 {
 		s.LastCommit = time.UnixMilli(ms)
+	}
+	if ms := c.failingSince.Load(); ms != 0 {
+		s.FailingSince = time.UnixMilli(ms)
 	}
 	s.SpoolPolls, s.SpoolBytes, s.Dropped = db.spool.size()
 	for _, t := range db.tails() {

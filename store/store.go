@@ -155,13 +155,38 @@ func (db *DB) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	db.spoolLatest()
-	return errors.Join(db.flush(ctx), db.closePools())
+	return errors.Join(db.finish(ctx), db.closePools())
+}
+
+// finish commits what waits before the end. A store that was gone leaves dead connections in the pool, which
+// the first attempt may meet. An error says what is lost.
+func (db *DB) finish(ctx context.Context) error {
+	err := db.flush(ctx)
+	if errors.Is(err, monolith.ErrUnavailable) {
+		err = db.flush(ctx)
+	}
+	switch polls, _, _ := db.spool.size(); {
+	case err == nil || polls == 0:
+		return err
+	case polls == 1:
+		return fmt.Errorf("1 poll is lost: %w", err)
+	default:
+		return fmt.Errorf("%d polls are lost: %w", polls, err)
+	}
+}
+
+// unlessDead drops the complaint that a connection which is to be closed or unlocked is gone already.
+func (db *DB) unlessDead(err error) error {
+	if err != nil && db.dialect.dead(err) {
+		return nil
+	}
+	return err
 }
 
 func (db *DB) closePools() error {
-	err := db.w.Close()
+	err := db.unlessDead(db.w.Close())
 	if db.r != db.w {
-		err = errors.Join(err, db.r.Close())
+		err = errors.Join(err, db.unlessDead(db.r.Close()))
 	}
 	if db.zip != nil {
 		err = errors.Join(err, db.zip.Close())

@@ -34,6 +34,7 @@ type tail struct {
 	seq       uint64 // of the last poll ever taken
 	run       uint32
 	interval  time.Duration
+	polled    int64  // unix ms of the last poll that read the status; 0: none since the store was opened
 	committed uint64 // seq of the last poll that is in the store
 	packed    uint64 // seq of the last poll that is in a block
 
@@ -44,6 +45,7 @@ type tail struct {
 	identity monolith.Identity
 	sources  map[string]string // replication channel → where it reads from; nil: not known yet
 	latest   map[string]*latestPart
+	newest   map[string]newest // last change by namespace
 }
 
 // poll is one encoded poll.

@@ -65,6 +65,7 @@ func (t *tail) text(s *monolith.Snapshot, m monolith.Metric, id history.MetricID
 	w.texts = append(w.texts, step)
 	t.texts[id] = textNow{text: text, since: at, hour: hour, count: old.count + 1}
 	if known {
+		t.changed(m, newest{id: id, at: at, from: old.text, to: text})
 		t.variableMark(s, m, old.text, text, false, w)
 	}
 	return true
@@ -135,7 +136,7 @@ func (t *tail) identityMarks(s *monolith.Snapshot, w *work) {
 		w.marks = append(w.marks, monolith.Mark{Server: t.id, At: s.At, Kind: kind, Text: fmt.Sprintf(format, args...)})
 	}
 	if s.Restart {
-		add(monolith.MarkRestart, "the server was restarted")
+		w.marks = append(w.marks, monolith.Mark{Server: t.id, At: t.began(s), Kind: monolith.MarkRestart, Text: "the server was restarted"})
 	}
 	if now, old := s.Identity, t.identity; !now.IsZero() {
 		if !old.IsZero() {
@@ -168,6 +169,29 @@ func (t *tail) identityMarks(s *monolith.Snapshot, w *work) {
 		}
 	}
 	t.sources = sources
+}
+
+// began says when a restarted server started: its uptime before the poll, but not before the last poll
+// that the old run answered, since clocks differ and uptimes are whole seconds. The lock is held.
+func (t *tail) began(s *monolith.Snapshot) time.Time {
+	at := s.At
+	for i := range s.Sections {
+		sec := &s.Sections[i]
+		if j := sec.NumNames.Index(monolith.Metric{Name: "status.Uptime"}); j >= 0 && !sec.Nums[j].IsNone() {
+			at = s.At.Add(-time.Duration(sec.Nums[j].Float64() * float64(time.Second)))
+		}
+	}
+	before := t.polled
+	if n := len(t.polls); before == 0 && n > 0 {
+		before = t.polls[n-1].at
+	}
+	if least := time.UnixMilli(before); before > 0 && at.Before(least) {
+		at = least
+	}
+	if at.After(s.At) {
+		return s.At
+	}
+	return at
 }
 
 // sourceOf gives the address that a replica reads from.

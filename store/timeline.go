@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"time"
@@ -103,7 +104,8 @@ func (db *DB) Changes(ctx context.Context, q monolith.ChangeQuery) ([]monolith.C
 // without a text or a time, gives a [monolith.InvalidError].
 func (db *DB) AddMark(ctx context.Context, m *monolith.Mark) error {
 	switch m.Kind {
-	case monolith.MarkRestart, monolith.MarkVariable, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkAlert, monolith.MarkNote:
+	case monolith.MarkRestart, monolith.MarkVariable, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkAlert,
+		monolith.MarkRename, monolith.MarkNote:
 	default:
 		return monolith.Invalid("kind", "there is no such kind of mark")
 	}
@@ -133,16 +135,23 @@ func (db *DB) insertMark(ctx context.Context, tx *sqlx.Tx, m *monolith.Mark) err
 	return db.failed("keep a mark", err)
 }
 
-// DeleteMark removes a mark; an unknown ID gives [monolith.ErrNotFound].
+// DeleteMark removes a note. An unknown ID gives [monolith.ErrNotFound], a mark of another kind
+// [monolith.ErrConflict]: what Monolith saw stays seen.
 func (db *DB) DeleteMark(ctx context.Context, id int64) error {
-	res, err := db.w.ExecContext(ctx, "DELETE FROM time_mark WHERE id = ?", id)
-	if err != nil {
+	return db.inTx(ctx, func(tx *sqlx.Tx) error {
+		var kind string
+		err := tx.GetContext(ctx, &kind, "SELECT kind FROM time_mark WHERE id = ?", id)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return notFound("mark %d", id)
+		case err != nil:
+			return db.failed("delete a mark", err)
+		case kind != string(monolith.MarkNote):
+			return conflict("mark %d is no note but a %s", id, kind)
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM time_mark WHERE id = ?", id)
 		return db.failed("delete a mark", err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(notFound("mark %d", id), err)
-	}
-	return nil
+	})
 }
 
 // Marks gives marks on the time axis, oldest first.

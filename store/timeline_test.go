@@ -234,6 +234,13 @@ func TestMarksOfServersGroupsAndEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		seen := monolith.Mark{At: origin, Kind: monolith.MarkRename, Text: "renamed: a → b"}
+		if err := b.db.AddMark(ctx, &seen); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.db.DeleteMark(ctx, seen.ID); !errors.Is(err, monolith.ErrConflict) {
+			t.Errorf("deleting what Monolith saw: %v, want a conflict", err)
+		}
 		if err := b.db.DeleteMark(ctx, marks[0].ID); err != nil {
 			t.Error(err)
 		}
@@ -321,6 +328,64 @@ func TestLastStateFillsPagesAfterAStart(t *testing.T) {
 		b.open()
 		if state, err := b.db.LastState(ctx, id); err != nil || state == nil || len(state.Accounts) != 1 || state.Seq == 0 || state.Interval != pollEvery || state.Polled.IsZero() {
 			t.Errorf("after a kill: %+v, %v", state, err)
+		}
+	})
+}
+
+func TestRestartIsMarkedWhereTheServerStarted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := newSource(b.server("a").ID)
+		restarted := func(uptime time.Duration, missed int) time.Time {
+			b.db.Append(s.next())
+			for range missed {
+				snap := s.next()
+				snap.Polled, snap.Up, snap.Sections = false, false, nil
+				b.db.Append(snap)
+			}
+			snap := s.next()
+			snap.Restart = true
+			snap.Sections = append(snap.Sections, monolith.Section{Collector: "uptime", TextNames: monolith.NewNames(nil),
+				NumNames: monolith.NewNames([]monolith.Metric{{Name: "status.Uptime"}}), Nums: []monolith.Num{monolith.Uint(uint64(uptime / time.Second))}})
+			b.db.Append(snap)
+			return snap.At
+		}
+		first := restarted(25*time.Second, 5)
+		second := restarted(time.Hour, 0) // the clocks differ: not before the old run's last answer
+		b.flush()
+		marks, err := b.db.Marks(t.Context(), monolith.MarkQuery{Kinds: []monolith.MarkKind{monolith.MarkRestart}})
+		if err != nil || len(marks) != 2 {
+			t.Fatalf("%v, %v", marks, err)
+		}
+		if want := first.Add(-25 * time.Second); !marks[0].At.Equal(want) {
+			t.Errorf("marked at %s, want %s", marks[0].At, want)
+		}
+		if want := second.Add(-pollEvery); !marks[1].At.Equal(want) {
+			t.Errorf("marked at %s, want the poll before, %s", marks[1].At, want)
+		}
+	})
+}
+
+func TestLastChangesOfAllServers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		a, idle := newSource(b.server("a").ID), newSource(b.server("b").ID)
+		names := monolith.NewNames([]monolith.Metric{{Name: "variable.wait_timeout"}, {Name: "variable.timestamp"}, {Name: "status.Ssl_cipher"}})
+		send := func(s *source, texts ...string) time.Time {
+			snap := s.next()
+			snap.Sections = append(snap.Sections, monolith.Section{Collector: "texts", NumNames: monolith.NewNames(nil), TextNames: names, Texts: texts})
+			b.db.Append(snap)
+			return snap.At
+		}
+		send(a, "100", "1", "x")
+		send(idle, "100", "1", "x")
+		at := send(a, "200", "2", "y")
+		send(a, "200", "3", "z")
+		b.flush()
+		want := map[monolith.ServerID]monolith.Change{a.id: {Server: a.id, At: at, Name: "variable.wait_timeout", From: "100", To: "200"}}
+		for range 2 {
+			if diff := cmp.Diff(want, b.db.LastChanges("variable")); diff != "" {
+				t.Error(diff)
+			}
+			b.reopen()
 		}
 	})
 }

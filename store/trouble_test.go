@@ -295,3 +295,47 @@ func TestServersThatAreTooOldForAStoreAreRefused(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 }
+
+func TestEndsWellAfterTheServerOfTheStoreCameBack(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.MariaDB(t, mysqltest.Options("innodb_flush_log_at_trx_commit=1"))
+	b := newBench(t, Config{DSN: server.NewDatabase(t), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
+	s := newSource(b.server("a").ID)
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- b.db.Run(ctx) }()
+	b.db.Append(s.next())
+	eventually(t, "a poll is committed", func() bool { return b.db.Stats().Committed == 1 })
+	server.Kill(t)
+	b.db.Append(s.next())
+	eventually(t, "the failure is known", func() bool { return !b.db.Stats().FailingSince.IsZero() })
+	server.Start(t)
+	eventually(t, "the poll that waited is committed", func() bool { st := b.db.Stats(); return st.Committed == 2 && st.FailingSince.IsZero() })
+	// Connections that are idle in the pool die once more; the lock's one died before.
+	server.Kill(t)
+	server.Start(t)
+	b.db.Append(s.next())
+	stop()
+	if err := <-ran; err != nil {
+		t.Errorf("run ended with %v", err)
+	}
+	if err := b.db.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	b.clock.set(s.at)
+	b.open()
+	checkRaw(t, b, s, 1, 3)
+}
+
+func TestEndWithoutTheStoreSaysWhatIsLost(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.MariaDB(t)
+	b := newBench(t, Config{DSN: server.NewDatabase(t), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
+	s := newSource(b.server("a").ID)
+	b.play(s, 3)
+	server.Kill(t)
+	b.db.Append(s.next())
+	if err := b.db.Close(); !errors.Is(err, monolith.ErrUnavailable) || !strings.Contains(err.Error(), "1 poll is lost") {
+		t.Errorf("close: %v, want that a poll is lost", err)
+	}
+}

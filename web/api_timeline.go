@@ -90,7 +90,7 @@ func nameMarks(marks []monolith.Mark, servers []monolith.Server) []markView {
 }
 
 // markKinds are the words of the kind parameter.
-var markKinds = []string{"restart", "variable", "version", "failover", "alert", "note"}
+var markKinds = []string{"restart", "variable", "version", "failover", "alert", "rename", "note"}
 
 func (s *Server) listMarks(w http.ResponseWriter, r *http.Request) error {
 	q := s.query(r, "server", "group", "kind", "from", "to", "limit")
@@ -237,6 +237,9 @@ func (s *Server) deleteMark(w http.ResponseWriter, r *http.Request) error {
 	err = s.store.DeleteMark(r.Context(), id)
 	if errors.Is(err, monolith.ErrNotFound) {
 		return notFound("mark", pathValue(r, "id"), "/api/v1/marks lists them")
+	}
+	if errors.Is(err, monolith.ErrConflict) {
+		return refuse(http.StatusConflict, kindConflict, "Monolith made this mark itself, and what it saw stays", "only notes can be removed")
 	}
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ type event struct {
 }
 
 var markSigns = map[monolith.MarkKind]string{monolith.MarkRestart: "↻", monolith.MarkVariable: "≠", monolith.MarkVersion: "↑",
-	monolith.MarkFailover: "⇄", monolith.MarkAlert: "!", monolith.MarkNote: "✎"}
+	monolith.MarkFailover: "⇄", monolith.MarkRename: "✐", monolith.MarkAlert: "!", monolith.MarkNote: "✎"}
 
 // A page holds about so many events; those of one moment, of which there may be many after an upgrade,
 // are not divided between pages.
@@ -81,11 +81,11 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 		}
 	}
 	if d.Kind != "variables" && d.Kind != "texts" {
-		kinds := []monolith.MarkKind{monolith.MarkRestart, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkNote}
+		kinds := []monolith.MarkKind{monolith.MarkRestart, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkRename, monolith.MarkNote}
 		if d.Kind == "notes" {
 			kinds = []monolith.MarkKind{monolith.MarkNote}
 		} else if d.Kind == "restarts" {
-			kinds = kinds[:3]
+			kinds = kinds[:4]
 		}
 		marks, err := s.marksOf(r.Context(), []monolith.Server{d.Server}, monolith.MarkQuery{To: before, Kinds: kinds, Limit: mostEvents})
 		if err != nil {

@@ -20,7 +20,7 @@ export interface ChartOptions {
 }
 
 const font = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
-const markSign: Record<Mark["kind"], string> = { restart: "↻", variable: "≠", version: "↑", failover: "⇄", alert: "!", note: "✎" };
+const markSign: Record<Mark["kind"], string> = { restart: "↻", variable: "≠", version: "↑", failover: "⇄", rename: "✐", alert: "!", note: "✎" };
 const stripHeight = 14;
 
 // Chart is one plot. It is made again when the shape of its panel changes and fed otherwise.
@@ -237,7 +237,7 @@ export class Chart {
   }
 }
 
-const weight: Mark["kind"][] = ["restart", "failover", "version", "alert", "variable", "note"];
+const weight: Mark["kind"][] = ["restart", "failover", "version", "alert", "rename", "variable", "note"];
 
 function markColour(m: Mark, palette: Palette): string {
   return m.kind === "restart" || m.kind === "failover" ? palette.bad : m.kind === "alert" ? palette.warn : palette.muted;

@@ -37,7 +37,7 @@ export interface Panel {
   note?: string;
 }
 
-export type MarkKind = "restart" | "variable" | "version" | "failover" | "alert" | "note";
+export type MarkKind = "restart" | "variable" | "version" | "failover" | "alert" | "rename" | "note";
 
 export interface Mark {
   id: number;
