@@ -2,10 +2,13 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"monolith"
 	"monolith/internal/browsertest"
@@ -63,19 +66,16 @@ func TestBrowserZoomAndBack(t *testing.T) {
 	b.Open(url + "/servers/db1/graphs/query-rate")
 	b.Wait(".graph canvas")
 	// Drag over the middle half of the first plot.
-	mouse := func(kind string, share float64, target string) {
-		b.Eval(fmt.Sprintf(`(() => {
-			const r = document.querySelector(".u-over").getBoundingClientRect();
-			%s.dispatchEvent(new MouseEvent(%q, {bubbles: true, clientX: r.left + r.width * %g, clientY: r.top + 50, button: 0, buttons: 1, movementX: 9}));
-		})()`, target, kind, share), nil)
-	}
-	over := `document.querySelector(".u-over")`
-	mouse("mousemove", 0.25, over)
-	mouse("mousedown", 0.25, over)
-	mouse("mousemove", 0.75, over)
-	b.Until("document.querySelector('.u-select').getBoundingClientRect().width > 20", browsertest.Patience)
-	mouse("mouseup", 0.75, "document")
+	var plot struct{ X, Y, Width, Height float64 }
+	b.Eval(`((r) => ({X: r.x, Y: r.y, Width: r.width, Height: r.height}))(document.querySelector(".u-over").getBoundingClientRect())`, &plot)
+	b.Drag(plot.X+plot.Width*0.25, plot.Y+plot.Height/2, plot.X+plot.Width*0.75, plot.Y+plot.Height/2)
 	b.Until("/from=\\d+&to=\\d+/.test(location.search)", browsertest.Patience)
+	var from, to float64
+	b.Eval(`Number(new URLSearchParams(location.search).get("from"))`, &from)
+	b.Eval(`Number(new URLSearchParams(location.search).get("to"))`, &to)
+	if length := to - from; math.Abs(length-1800) > 60 {
+		t.Errorf("the middle half of an hour is %v s long", length)
+	}
 	b.Until("!document.querySelector('#range-back').disabled", browsertest.Patience)
 	b.Click("#range-back")
 	b.Until("!location.search.includes('from=')", browsertest.Patience)
@@ -152,6 +152,58 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+func TestBrowserKeys(t *testing.T) {
+	_, b, url := openFleet(t, 3)
+	b.Open(url + "/servers/db1")
+	b.Wait(".graph canvas")
+	b.Press("t")
+	b.Until("document.activeElement.id === 'range-from'", browsertest.Patience)
+	is := func(selector, want string) {
+		t.Helper()
+		var got string
+		b.Eval(fmt.Sprintf("document.querySelector(%q).value", selector), &got)
+		if got != want {
+			t.Errorf("%s holds %q, want %q", selector, got, want)
+		}
+	}
+	is("#range-from", "-1h")
+	b.Press(kb.Escape)
+	b.Until("!document.querySelector('#range-menu').open", browsertest.Patience)
+	b.Press("-")
+	b.Until("location.search.includes('from=-7200s')", browsertest.Patience)
+	b.Press("+")
+	b.Until("location.search.includes('from=')", browsertest.Patience)
+	b.Press(kb.Backspace)
+	b.Until("location.search.includes('from=-7200s')", browsertest.Patience)
+	b.Press("k")
+	b.Until("document.documentElement.dataset.wall !== undefined", browsertest.Patience)
+	b.Press(kb.Escape)
+	b.Until("document.documentElement.dataset.wall === undefined", browsertest.Patience)
+	b.Press("/") // no search here: the jumper
+	b.Wait("#jumper input")
+	is("#jumper input", "")
+	b.Press(kb.Escape)
+	b.WaitGone("#jumper")
+	b.Press("gg")
+	b.Until("location.pathname === '/graphs'", browsertest.Patience)
+	b.Wait("#jump-button")
+	b.Press("gs")
+	b.Until("location.pathname === '/'", browsertest.Patience)
+	b.Wait("#jump-button")
+	b.Press("/")
+	b.Until("document.activeElement.id === 'search'", browsertest.Patience)
+	is("#search", "")
+	b.Press("t?k")
+	is("#search", "t?k")
+	b.Press(kb.Escape)
+	b.Press("?")
+	b.Wait("#help[open]")
+	b.Press("?k") // keys of the page are off while a dialog is open
+	b.Press(kb.Escape)
+	b.WaitGone("#help")
+	b.Until("document.documentElement.dataset.wall === undefined", browsertest.Patience)
+}
+
 func TestBrowserOrdersServers(t *testing.T) {
 	x, b, url := openFleet(t, 6) // db1 and db4 stand in client1/prod, db2 and db5 in client1/stage
 	b.Open(url + "/")
@@ -187,7 +239,10 @@ func TestBrowserOrdersServers(t *testing.T) {
 	is("client1/prod", "db4 db1")
 	carry("#server-4", "#server-1", true)
 	is("client1/prod", "db1 db4")
-	carry("#server-1", "#server-5", false) // into another group
+	// Into another group, by the mouse itself.
+	var middles [2]struct{ X, Y float64 }
+	b.Eval(`["#server-1 .c-role", "#server-5 .c-role"].map((e) => document.querySelector(e).getBoundingClientRect()).map((r) => ({X: r.x + 9, Y: r.y + 9}))`, &middles)
+	b.Drag(middles[0].X, middles[0].Y, middles[1].X, middles[1].Y)
 	is("client1/stage", "db2 db1 db5")
 	is("client1/prod", "db4")
 

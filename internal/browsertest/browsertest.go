@@ -269,6 +269,14 @@ func (b *Browser) Click(selector string) {
 	run(b, "click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
+// Drag presses the mouse's left button at a point of the window, moves it in steps and lets go at another: on what
+// can be carried it is a drag of the browser, elsewhere plain mouse events. The points are in CSS pixels and stand
+// at least ten apart.
+func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
+	b.tb.Helper()
+	run(b, "drag", chromedp.DragAndDropXY(fromX, fromY, toX, toY))
+}
+
 // Type replaces what stands in a field by typing, key by key. Special keys are those of package
 // chromedp/kb: "text\r" ends with Enter.
 func (b *Browser) Type(selector, text string) {

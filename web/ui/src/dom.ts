@@ -32,6 +32,15 @@ export function typing(e: Event): boolean {
   return !!t && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName));
 }
 
+// takeKey keeps a key of the page from being typed into the field that it opens: neither the key itself nor
+// the character that follows it may arrive there.
+export function takeKey(e: KeyboardEvent): void {
+  e.preventDefault();
+  const swallow = (press: Event): void => press.preventDefault();
+  addEventListener("keypress", swallow, { once: true, capture: true });
+  addEventListener("keyup", () => removeEventListener("keypress", swallow, true), { once: true, capture: true });
+}
+
 // say shows a short message at the lower edge of the page.
 export function say(text: string, bad = false): void {
   let box = byId("say");

@@ -1,6 +1,6 @@
 // Keys: every one has a button as well.
 
-import { byId, el, typing } from "./dom";
+import { byId, el, takeKey, typing } from "./dom";
 import { at } from "./net";
 import { openJumper } from "./jump";
 
@@ -20,7 +20,7 @@ export function wireKeys(): void {
   if (sessionStorage.getItem("wall")) document.documentElement.dataset.wall = "";
   document.addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
-      e.preventDefault();
+      takeKey(e);
       openJumper();
       return;
     }
@@ -41,15 +41,16 @@ export function wireKeys(): void {
         setTimeout(() => (first = ""), 1200);
         return;
       case "?":
+        takeKey(e);
         showHelp();
         return;
       case "k":
         wall();
         return;
       case "/": {
+        takeKey(e);
         const search = byId<HTMLInputElement>("search");
         if (!search) return openJumper();
-        e.preventDefault();
         search.focus();
         search.select();
       }

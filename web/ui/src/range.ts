@@ -1,6 +1,6 @@
 // The range of time that a page shows: from the address, changed in place without loading the page anew.
 
-import { byId, el, say, typing } from "./dom";
+import { byId, el, say, takeKey, typing } from "./dom";
 import { currentZone, full, localInput, unixOf } from "./zone";
 
 export interface Range {
@@ -185,8 +185,8 @@ export class RangeBar {
       ArrowRight: () => this.shift(0.5),
     };
     const f = act[e.key];
-    if (!f || (e.target as HTMLElement).closest?.("dialog, .complete")) return;
-    e.preventDefault();
+    if (!f || document.querySelector("dialog[open], .row-menu")) return;
+    takeKey(e);
     f();
   }
 
