@@ -138,7 +138,7 @@ func (r *accountReader) readGrants() error {
 		var refused *mysql.MySQLError
 		if errors.As(err, &refused) {
 			r.g.Note(monolith.ProblemPartial, "the accounts are read, but not all of their rights: "+printable(refused.Message),
-				r.g.collector.Grant(id, r.g.Account))
+				r.g.grant())
 			continue
 		}
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // originsCollector finds out which variables were changed from their defaults, and where.
 func originsCollector() *Collector {
 	return &Collector{
-		Name:     "origins",
+		Name:     originsName,
 		Title:    "Origin of variables",
 		Help:     "For each variable its default, whether it was changed, and where: a file, the command line, SET.",
 		Schedule: monolith.Daily,

@@ -57,7 +57,7 @@ func collectProcesses(ctx context.Context, g *Gather) error {
 	if list.OnlyOwn {
 		// What is not seen is not counted: numbers would say that the server is idle.
 		g.Note(monolith.ProblemPartial, "only the threads of Monolith's own account are visible: the PROCESS privilege is missing",
-			g.collector.Grant(g.Identity, g.Account))
+			g.grant())
 		return nil
 	}
 	recordProcesses(g, rows)

@@ -40,6 +40,7 @@ func sizesCollector() *Collector {
 		// one that lets nobody read what is in the table.
 		Grant:   func(_ monolith.Identity, account string) string { return grantGlobal("SHOW VIEW", account) },
 		Collect: collectSizes,
+		Check:   noteHidden,
 	}
 }
 
@@ -138,7 +139,7 @@ func noteHidden(ctx context.Context, g *Gather) error {
 	})
 	if err == nil && !visible {
 		g.Note(monolith.ProblemPartial, "Monolith's account holds no global right on tables: schemas on which it has none are not measured",
-			g.collector.Grant(g.Identity, g.Account))
+			g.grant())
 	}
 	return err
 }

@@ -29,6 +29,9 @@ type Collector struct {
 	// Collect reads and puts what it read into g. An error is explained and becomes a problem; what was
 	// recorded before it is dropped. A partial result is recorded and noted by [Gather.Note].
 	Collect func(ctx context.Context, g *Gather) error
+	// Check stands for Collect in the connection test, where that would take too long: it looks whether the
+	// account may read what there is. nil: Collect itself is quick enough.
+	Check func(ctx context.Context, g *Gather) error
 
 	layouts *layouts // lists of names, shared by all servers; set by [Collectors]
 }
@@ -71,6 +74,14 @@ type Gather struct {
 	snapshot  *monolith.Snapshot
 	collector *Collector
 	memory    *memory // what this collector keeps from poll to poll for this server
+}
+
+// grant is the statement that gives the running collector its rights, or what else lets it have them.
+func (g *Gather) grant() string {
+	if isAnonymous(g.Account, g.Server.Endpoint.User) {
+		return anonymousCure(g.Server.Endpoint.User, g.Account)
+	}
+	return g.collector.Grant(g.Identity, g.Account)
 }
 
 // Snapshot is the snapshot being filled: collectors set its row fields (Replicas, Accounts …).

@@ -70,6 +70,10 @@ func (p *poll) adopt(s *session) {
 	ps.idsFell = s.id != 0 && s.id < ps.thread
 	ps.thread = s.id
 	ps.connecting, ps.lastFail = backoff{}, nil
+	if !ps.reached {
+		ps.reached = true
+		p.dueAll(func(*Collector) bool { return true })
+	}
 	if s.clockGap != 0 {
 		ps.clockGap, ps.clockAt = s.clockGap, time.Now()
 	}
@@ -84,6 +88,7 @@ func (p *poll) identified(id monolith.Identity) {
 	ps := &p.t.poll
 	if !ps.identity.IsZero() && !sameServer(ps.identity, id) {
 		p.newRun()
+		p.dueAll(func(*Collector) bool { return true })
 		p.t.p.log.Warn("poller: another server answers", "server", p.server.Name, "was", ps.identity.Hostname, "is", id.Hostname)
 	}
 	ps.identity = id
@@ -96,9 +101,15 @@ func (p *poll) newRun() {
 	ps.run = max(ps.run, 1) + 1
 	ps.uptime = monolith.Num{}
 	ps.variables = nil
+	// Options are read at a start, so that the origins of variables are others. Sizes are what they were.
+	p.dueAll(func(c *Collector) bool { return c.Schedule != monolith.Fast && c.Schedule != monolith.Sizes })
+}
+
+// dueAll makes those of the database's collectors that are chosen run in this poll, whatever their schedules.
+func (p *poll) dueAll(chosen func(*Collector) bool) {
 	for _, c := range p.t.p.collectors {
-		if !c.Host && (c.Schedule == monolith.Slow || c.Schedule == monolith.Hourly) {
-			ps.due[c.Name] = true
+		if !c.Host && chosen(c) {
+			p.t.poll.due[c.Name] = true
 		}
 	}
 }

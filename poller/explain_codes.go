@@ -29,7 +29,11 @@ func wordsFor(e *mysql.MySQLError, at scene) (kind monolith.ProblemKind, text, c
 		return monolith.ProblemRefused, "the server turned the login away: " + said, loginCure(said, at)
 	case 1044, 1142, 1143, 1227, 1370:
 		cure = at.grant
-		if cure == "" {
+		switch {
+		case cure != "":
+		case isAnonymous(at.account, at.endpoint.User):
+			cure = anonymousCure(at.endpoint.User, at.account)
+		default:
 			cure = "give the monitoring account the privilege that the message names"
 		}
 		return monolith.ProblemPrivilege, "a privilege is missing: " + said, cure
@@ -86,17 +90,48 @@ func orAccount(account string) string {
 
 // loginCure reads the account as the server sees it out of its message.
 func loginCure(said string, at scene) string {
-	var cure strings.Builder
+	if strings.Contains(said, "using password: NO") {
+		cure := "no password was given: set it, unless the account logs in by its socket"
+		return joinSentences(cure, addressCure(said, at))
+	}
+	cure := joinSentences("check user and password, and that there is an account for exactly this user@host", addressCure(said, at))
+	if host := localHost(said); host != "" {
+		cure = joinSentences(cure, "or an anonymous account is in the way: "+anonymousCure(at.endpoint.User, "@"+host))
+	}
+	return cure
+}
+
+// addressCure says by which of its names or addresses the server may know the client.
+func addressCure(said string, at scene) string {
 	switch {
-	case strings.Contains(said, "using password: NO") || strings.Contains(said, "(using password: NO)"):
-		cure.WriteString("no password was given: set it, unless the account logs in by its socket")
-	default:
-		cure.WriteString("check user and password, and that there is an account for exactly this user@host")
+	case localHost(said) != "":
+		return "localhost, 127.0.0.1 and ::1 are three different accounts, and with skip_name_resolve an account for 'localhost' is only reached by the socket"
+	case at.skipsNames:
+		return "the server runs with skip_name_resolve: the account must be made for the address, not the name"
 	}
-	if strings.Contains(said, "'127.0.0.1'") || strings.Contains(said, "'::1'") || strings.Contains(said, "@'localhost'") {
-		cure.WriteString("; localhost, 127.0.0.1 and ::1 are three different accounts, and with skip_name_resolve an account for 'localhost' is only reached by the socket")
-	} else if at.skipsNames {
-		cure.WriteString("; the server runs with skip_name_resolve: the account must be made for the address, not the name")
+	return ""
+}
+
+// localHost gives the host in a message about a client on the server's own machine; "" for another.
+func localHost(said string) string {
+	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
+		if strings.Contains(said, "'"+host+"'") {
+			return host
+		}
 	}
-	return cure.String()
+	return ""
+}
+
+// isAnonymous reports whether the server took somebody who gave a user's name for nobody: its accounts are
+// searched from the most exact host on, and one without a name fits everyone.
+func isAnonymous(account, user string) bool {
+	return user != "" && (strings.HasPrefix(account, "@") || strings.HasPrefix(account, "''@"))
+}
+
+// anonymousCure says how user gets past an anonymous account, which MySQL up to 5.6 and MariaDB up to 10.3 bring along.
+func anonymousCure(user, anonymous string) string {
+	anonymous = quoteAccount(anonymous)
+	_, host, _ := strings.Cut(anonymous, "@")
+	named, _, _ := strings.Cut(quoteAccount(user+"@%"), "@'%'")
+	return anonymous + " comes before " + named + "@'%', since its host is more exact: DROP USER " + anonymous + ", or CREATE USER " + named + "@" + host
 }

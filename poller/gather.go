@@ -3,6 +3,7 @@ package poller
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ func (p *poll) gatherFor(c *Collector, s *session) (*Gather, *result) {
 			r.use.limit = statementLimit(c.Timeout)
 		}
 		g.Session, g.Account = r.use, s.account
-		if c.Grant != nil && s.account != "" {
+		if c.Grant != nil && s.account != "" && !isAnonymous(s.account, p.server.Endpoint.User) {
 			r.grant = c.Grant(ps.identity, quoteAccount(s.account))
 		}
 	}
@@ -134,12 +135,31 @@ func (p *poll) finish(r *result) {
 		p.snap.Sections = append(p.snap.Sections, r.snap.Sections...)
 		p.snap.Rows.Take(r.snap.Rows)
 		if c.Name == variablesName && r.variables != nil {
+			ps.stale = ps.stale || ps.variables != nil && !maps.Equal(ps.variables, r.variables)
 			ps.variables = r.variables
+			p.refreshOrigins()
+		}
+		if c.Name == originsName {
+			ps.stale = false
 		}
 	}
 	p.snap.Problems = append(p.snap.Problems, r.snap.Problems...)
 	p.t.report(c, r, cost, until)
 }
+
+// refreshOrigins has the origins of variables read anew after a change, in the same poll where time allows: what
+// set the value that people see now is not what set the one before. A server whose variables change all the time
+// is not asked all the time.
+func (p *poll) refreshOrigins() {
+	ps := &p.t.poll
+	if now := time.Now(); ps.stale && (ps.originsAt.IsZero() || now.Sub(ps.originsAt) >= originsRest) {
+		ps.originsAt = now
+		ps.due[originsName] = true
+	}
+}
+
+// originsRest is the shortest time between two readings of origins that changed variables cause.
+const originsRest = 10 * time.Minute
 
 // backOff decides whether and for how long a collector rests after an error.
 func (p *poll) backOff(c *Collector, err error, kind monolith.ProblemKind) (wait time.Duration) {

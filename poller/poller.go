@@ -242,11 +242,12 @@ func (p *Poller) guard(what string, f func()) (panicked bool) {
 }
 
 // statusName is the collector whose answer makes a poll a poll, and replicationName the other one
-// that runs at every tick however short the interval is.
+// that runs at every tick however short the interval is. originsName is run when what variablesName reads changed.
 const (
 	statusName      = "status"
 	replicationName = "replication"
 	variablesName   = "variables"
+	originsName     = "origins"
 )
 
 // calmInterval is how often the other collectors of the fast schedule run when its interval is shorter.

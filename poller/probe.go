@@ -180,9 +180,13 @@ func (pr *probe) settle(ctx context.Context, s *session) bool {
 	case gap < -time.Second:
 		step.Text += fmt.Sprintf(", its clock is %s behind", -gap)
 	}
+	if isAnonymous(s.account, pr.server.Endpoint.User) {
+		step.Result = monolith.StepWarn
+		step.Cure = "the server does not know Monolith by its name: " + anonymousCure(pr.server.Endpoint.User, s.account)
+	}
 	if len(s.refused) > 0 {
 		step.Result = monolith.StepWarn
-		step.Cure = "the server refused what keeps Monolith harmless: " + strings.Join(s.refused, "; ")
+		step.Cure = joinSentences(step.Cure, "the server refused what keeps Monolith harmless: "+strings.Join(s.refused, "; "))
 	}
 	pr.add(step)
 	return true
@@ -202,8 +206,6 @@ func (pr *probe) collectors(ctx context.Context, s *session) {
 			continue
 		case run.isOff(c):
 			step.Text = "switched off"
-		case c.Schedule == monolith.Sizes:
-			step.Text = "not tried here, since it may take long; it needs no privilege beyond seeing the tables"
 		case s.ended != nil:
 			step.Text = "the connection was lost"
 		default:
@@ -219,7 +221,11 @@ func (pr *probe) collector(ctx context.Context, run *poll, c *Collector, s *sess
 	if c.Host {
 		on = nil
 	}
-	r := run.collect(ctx, c, on, probeEach)
+	tried := *c
+	if c.Check != nil {
+		tried.Collect = c.Check
+	}
+	r := run.collect(ctx, &tried, on, probeEach)
 	step.Took = r.took
 	if r.absent != "" {
 		step.Result, step.Text = monolith.StepSkipped, r.absent
@@ -241,6 +247,9 @@ func (pr *probe) collector(ctx context.Context, run *poll, c *Collector, s *sess
 		if needsGrant(problem) && r.grant != "" {
 			step.Grant = r.grant
 		}
+	}
+	if step.Text == "" && c.Check != nil {
+		step.Text = "the account sees the tables; they are not measured here, since that may take long"
 	}
 	if step.Grant != "" && !slices.Contains(pr.report.Grants, step.Grant) {
 		pr.report.Grants = append(pr.report.Grants, step.Grant)

@@ -38,6 +38,9 @@ type pollState struct {
 	stuck     map[string]<-chan struct{} // host collectors that do not come back; closed when they do
 	down      bool                       // the last poll failed; for the log
 	first     bool
+	reached   bool      // the endpoint was logged in to before
+	stale     bool      // variables changed since their origins were read
+	originsAt time.Time // when a change last had them read
 }
 
 func newPollState() pollState {
@@ -82,13 +85,12 @@ type poll struct {
 func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *monolith.Snapshot {
 	began := time.Now()
 	t.mu.Lock()
-	interval, problems, skipped, renewed := t.interval(), t.plan.problems, t.skipped, t.renewed
-	t.renewed = false
+	interval, problems, skipped := t.interval(), t.plan.problems, t.skipped
 	t.mu.Unlock()
 	ps := &t.poll
-	if renewed {
+	if w.renewed {
 		t.disconnect()
-		ps.orphans, ps.connecting, ps.lastFail = nil, backoff{}, nil
+		ps.orphans, ps.connecting, ps.lastFail, ps.reached = nil, backoff{}, nil, false
 		clear(ps.backoffs)
 	}
 	at := w.at

@@ -17,9 +17,13 @@ func (p *Poller) Collectors(id monolith.ServerID) []monolith.CollectorStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
+	waits := "it has not run yet"
+	if s := t.state.Load(); s != nil && !s.OK {
+		waits += ", since the server can't be read; it runs at once when that works"
+	}
 	list := make([]monolith.CollectorStatus, 0, len(p.collectors))
 	for _, c := range p.collectors {
-		s := monolith.CollectorStatus{Works: monolith.CollectorWaiting, Why: "it has not run yet"}
+		s := monolith.CollectorStatus{Works: monolith.CollectorWaiting, Why: waits}
 		if r := t.reports[c.Name]; r != nil {
 			s = *r
 		}

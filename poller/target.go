@@ -24,7 +24,6 @@ type target struct {
 	mu       sync.Mutex
 	server   *monolith.Server // replaced as a whole, never written to
 	plan     plan
-	renewed  bool // the endpoint changed: connect anew
 	work     job  // what the next poll is for
 	busy     bool // a poll is running
 	skipped  uint64
@@ -42,6 +41,9 @@ type job struct {
 	at     time.Time       // its scheduled moment; zero: now
 	due    map[string]bool // schedule names
 	all    bool            // every collector, whatever its schedule
+	// renewed says that the endpoint changed: connect anew. It travels with the server that has the new one, lest
+	// a poll that began with the old one takes the old connection for the new.
+	renewed bool
 }
 
 func newTarget(p *Poller, server *monolith.Server, plan plan) *target {
@@ -69,7 +71,7 @@ func (t *target) change(server *monolith.Server, plan plan) {
 	}
 	collect := t.server.Endpoint != server.Endpoint || !slices.Equal(t.server.CollectorsOff, server.CollectorsOff) ||
 		t.server.Host != server.Host || t.server.KeepTexts != server.KeepTexts || t.server.ScanSizes != server.ScanSizes
-	t.renewed = t.renewed || t.server.Endpoint != server.Endpoint
+	t.work.renewed = t.work.renewed || t.server.Endpoint != server.Endpoint
 	s := *server
 	t.server = &s
 	if collect {
