@@ -152,6 +152,40 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+func TestBrowserSeveralServersOnOneGraph(t *testing.T) {
+	_, b, url := openFleet(t, 6)
+	b.Open(url + "/servers/db1/graphs/query-rate")
+	b.Wait(".graph canvas")
+	for _, other := range []string{"db2", "db3"} {
+		b.Choose("form.with select", other)
+		b.Click("form.with button")
+		b.Until(fmt.Sprintf("[...document.querySelectorAll('.legend button')].some((e) => e.textContent.includes(%q))", other), browsertest.Patience)
+	}
+	// No filled swatch: nothing is stacked. No two lines of a panel look the same.
+	b.Until(`[...document.querySelectorAll(".panel")].every((panel) => {
+		const swatches = [...panel.querySelectorAll(".legend .swatch")].map((e) => e.innerHTML)
+		return swatches.length > 3 && new Set(swatches).size === swatches.length && !swatches.some((s) => s.includes("opacity=\"0.75\""))
+	})`, browsertest.Patience)
+}
+
+func TestBrowserSaysThatLastWeekIsEmpty(t *testing.T) {
+	x, b, url := openFleet(t, 3)
+	history, yesterday := x.Server.cfg.Store.(*fleetStore), time.Now().Add(-24*time.Hour)
+	history.began.Store(&yesterday)
+	b.Open(url + "/servers/db1/graphs/query-rate")
+	b.Wait(".graph canvas")
+	b.Click("#ago-toggle")
+	b.Until("document.querySelector('#ago-note').textContent === 'no values from last week'", browsertest.Patience)
+	b.Click("#ago-toggle")
+	b.Until("document.querySelector('#ago-note').textContent === ''", browsertest.Patience)
+	history.began.Store(nil)
+	b.Click("#ago-toggle")
+	b.Until("location.search.includes('ago=')", browsertest.Patience)
+	b.Reload()
+	b.Wait(".graph canvas")
+	b.Until("document.querySelector('#ago-note').textContent === ''", browsertest.Patience)
+}
+
 func TestBrowserKeys(t *testing.T) {
 	_, b, url := openFleet(t, 3)
 	b.Open(url + "/servers/db1")

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 // and a gap half an hour before now.
 type fleetStore struct {
 	*fakeStore
-	now func() time.Time
+	now   func() time.Time
+	began atomic.Pointer[time.Time] // there is no value before
 }
 
 // Read gives every metric that a real server would have; the query cache and Galera are absent.
@@ -70,6 +72,10 @@ func (f *fleetStore) series(id monolith.ServerID, m monolith.Metric, r *monolith
 	s := monolith.Series{Metric: m, Kind: monolith.KindOf(m.Name)}
 	base := invented(id, m.String())
 	restart := f.now().Add(-30 * time.Minute)
+	var began time.Time
+	if t := f.began.Load(); t != nil {
+		began = *t
+	}
 	for i := range r.N {
 		at := r.Start.Add(time.Duration(i) * r.Step)
 		v := base * (1 + 0.5*math.Sin(float64(at.Unix())/86400*2*math.Pi)) * (0.85 + 0.3*noise(m.Name, at.Unix()))
@@ -84,9 +90,9 @@ func (f *fleetStore) series(id monolith.ServerID, m monolith.Metric, r *monolith
 		case strings.HasSuffix(m.Name, "_running") && strings.HasPrefix(m.Name, "replica."), m.Name == "server.up":
 			v = 1
 		}
-		if at.After(restart.Add(-3*time.Minute)) && at.Before(restart) || at.After(f.now()) {
+		if at.After(restart.Add(-3*time.Minute)) && at.Before(restart) || at.After(f.now()) || at.Before(began) {
 			v = math.NaN()
-			if m.Name == "server.up" && !at.After(f.now()) {
+			if m.Name == "server.up" && !at.After(f.now()) && !at.Before(began) {
 				v = 0
 			}
 		}
@@ -143,7 +149,7 @@ func newFleet(tb testing.TB, n int, change ...func(*Config)) *site {
 	tb.Helper()
 	var fleet *fleetStore
 	x := newSite(tb, append([]func(*Config){func(c *Config) {
-		fleet = &fleetStore{c.Store.(*fakeStore), c.Now}
+		fleet = &fleetStore{fakeStore: c.Store.(*fakeStore), now: c.Now}
 		c.Store = fleet
 	}}, change...)...)
 	fleet.now = x.now

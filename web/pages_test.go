@@ -407,3 +407,15 @@ func TestAvailabilityIsRoundedDown(t *testing.T) {
 		t.Errorf("a server without history is said to be available: %+v, %v", facts, err)
 	}
 }
+
+func TestServersOnOneGraphAreNotStackedOnEachOther(t *testing.T) {
+	x := newFleet(t, 3)
+	const path = "/servers/db1/graphs/query-rate/drawing.json"
+	if alone := x.get(t, path); !strings.Contains(alone.body, `"style":"stack"`) {
+		t.Fatalf("the graph of one server has no stack: %.300s", alone.body)
+	}
+	together := x.get(t, path+"?with=db2")
+	if together.Code != 200 || !strings.Contains(together.body, `"server":"db2"`) || strings.Contains(together.body, `"style":"stack"`) {
+		t.Errorf("%d: %.300s", together.Code, together.body)
+	}
+}

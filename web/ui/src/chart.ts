@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { type Drawing, type Line, type Mark, type Panel } from "./drawing";
 import { extent, type Layer, type Layers, layersOf } from "./layers";
-import { type Palette, withAlpha } from "./palette";
+import { lineColour, lineDash, type Palette, withAlpha } from "./palette";
 import { axisUnit, increments, tick } from "./units";
 import { tickLabels, timeTicks } from "./zone";
 
@@ -57,8 +57,7 @@ export class Chart {
   }
 
   colourOf(layer: Layer): string {
-    const { palette } = this.options;
-    return layer.colour < 0 ? palette.limit : palette.lines[layer.colour % palette.lines.length]!;
+    return layer.colour < 0 ? this.options.palette.limit : lineColour(layer.colour);
   }
 
   private build(): uPlot.Options {
@@ -123,11 +122,13 @@ export class Chart {
 
   private addSeries(series: uPlot.Series[], bands: uPlot.Band[], layer: Layer): void {
     const colour = this.colourOf(layer);
-    const { style } = layer.line;
+    const { style } = layer;
     const s: uPlot.Series = { label: layer.label, scale: layer.scale, stroke: colour, width: 1.5, points: { show: false }, spanGaps: false };
     // A reading between two gaps has no line to show it: it is drawn as a point.
     s.points = { size: 4, fill: colour, show: false, filter: (_u, si) => lonely(this.layers.columns[si] ?? []) };
     s.points.show = true;
+    const dash = layer.colour < 0 ? undefined : lineDash(layer.colour);
+    if (dash) s.dash = dash;
     switch (style) {
       case "area": s.fill = withAlpha(colour, 0.16); break;
       case "stack":

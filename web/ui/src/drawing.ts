@@ -105,6 +105,10 @@ export function appendTail(old: Drawing, tail: Drawing, from: number): boolean {
   return true;
 }
 
+// lastSteps is in how many of the newest steps a value still counts as the last one, as on the server: the step that
+// is under way may have none yet. A line that ended has no last value.
+const lastSteps = 3;
+
 // statsOf gives the figures of a line between two places of its values (the whole by default).
 export function statsOf(line: Line, begin = 0, end = line.v.length): Stats {
   let last: number | null = null, min: number | null = null, max: number | null = null;
@@ -112,12 +116,16 @@ export function statsOf(line: Line, begin = 0, end = line.v.length): Stats {
   for (let i = begin; i < end; i++) {
     const v = line.v[i];
     if (v == null) continue;
-    const low = line.min?.[i] ?? v, high = line.max?.[i] ?? v;
-    last = v;
+    if (i >= end - lastSteps) last = v;
     sum += v;
     n++;
-    if (min === null || low < min) min = low;
-    if (max === null || high > max) max = high;
+    if (min === null || v < min) min = v;
+    if (max === null || v > max) max = v;
   }
   return { last, min, mean: n ? sum / n : null, max };
+}
+
+// hasAgo says whether a drawing holds any value of the time before.
+export function hasAgo(d: Drawing): boolean {
+  return (d.panels ?? []).some((p) => (p.lines ?? []).some((l) => l.ago?.some((v) => v !== null)));
 }

@@ -3,9 +3,9 @@
 import { Chart } from "./chart";
 import { el } from "./dom";
 import { appendTail, type Drawing, labelOf, type Panel } from "./drawing";
-import { coloured, shown } from "./layers";
+import { looksOf, shown } from "./layers";
 import { type Entry, Legend } from "./legend";
-import { palette } from "./palette";
+import { lineColour, lineDash, palette } from "./palette";
 import { currentZone, full, partsOf, two } from "./zone";
 
 export interface FigureHooks {
@@ -129,11 +129,12 @@ export class GraphFigure {
 
   private entries(panel: Panel): Entry[] {
     const colours = palette();
-    let place = 0;
-    return (panel.lines ?? []).map((line) => ({
-      line,
-      colour: coloured(line) ? colours.lines[place++ % colours.lines.length]! : line.style === "strip" ? colours.good : colours.limit,
-    }));
+    const looks = looksOf(panel);
+    return (panel.lines ?? []).map((line, i) => {
+      const { style, colour } = looks[i]!;
+      if (colour >= 0) return { line, style, colour: lineColour(colour), dash: lineDash(colour) };
+      return { line, style, colour: style === "strip" ? colours.good : colours.limit };
+    });
   }
 
   // pick isolates a line; with more it adds or takes away one; again on the only one shows all.

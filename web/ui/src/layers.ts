@@ -1,14 +1,15 @@
 // From a panel of a drawing to the columns of a plot: stacking, bands, ghosts. Pure: no page, no colour.
 
-import { type Drawing, type Line, type Panel, labelOf } from "./drawing";
+import { type Drawing, type Line, type Panel, type Style, labelOf } from "./drawing";
 
 export type Column = (number | null)[];
 
 export interface Layer {
   line: Line;
   label: string;
+  style: Style; // as it is drawn
   place: number; // of the line's main column among the plot's columns
-  colour: number; // place in the palette
+  colour: number; // place in the palette, which goes on without end; −1: the line's style has its own colour
   low?: number; // columns of the min–max band
   high?: number;
   ghost?: number; // column of last week's values
@@ -32,9 +33,23 @@ export function shown(line: Line, chosen: Set<string> | null, wanted: Set<string
   return !line.hidden || wanted.has(label);
 }
 
-// coloured says whether a line takes a colour of the palette: limits and states have their own.
-export function coloured(line: Line): boolean {
-  return line.style !== "limit" && line.style !== "strip" && line.style !== "none";
+// Look is how a line of a panel is drawn.
+export interface Look {
+  style: Style;
+  colour: number;
+}
+
+// looksOf gives the looks of a panel's lines. Limits and states have colours of their own. Lines of several servers
+// are never stacked, since the sum over servers means nothing, and no two of them share a colour.
+export function looksOf(panel: Panel): Look[] {
+  const lines = panel.lines ?? [];
+  const several = new Set(lines.map((l) => l.server ?? "")).size > 1;
+  let next = 0;
+  return lines.map((line) => {
+    const style = several && line.style === "stack" ? "line" : line.style;
+    const plain = style === "strip" || style === "none" || (style === "limit" && !several);
+    return { style, colour: plain ? -1 : next++ };
+  });
 }
 
 // layersOf makes the columns of a panel. Lines that are not in show get an empty column, so that a
@@ -45,15 +60,16 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
   const add = (c: Column): number => out.columns.push(c) - 1;
   const nothing = (): Column => t.map(() => null);
   let total: Column | null = null, totalAgo: Column | null = null, under: number | undefined;
-  let colour = 0;
-  for (const line of panel.lines ?? []) {
-    const layer: Layer = { line, label: labelOf(line), place: 0, colour: coloured(line) ? colour++ : -1, scale: line.right ? "r" : "y" };
-    if (line.style === "strip") {
+  const looks = looksOf(panel);
+  for (const [i, line] of (panel.lines ?? []).entries()) {
+    const { style, colour } = looks[i]!;
+    const layer: Layer = { line, label: labelOf(line), style, place: 0, colour, scale: line.right ? "r" : "y" };
+    if (style === "strip") {
       layer.place = add(show(line) ? line.v : nothing());
       out.strips.push(layer);
       continue;
     }
-    if (line.style === "none") {
+    if (style === "none") {
       out.silent.push(layer);
       continue;
     }
@@ -61,7 +77,7 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
     const signed = (c: Column): Column => (sign === 1 ? c : c.map((v) => (v === null ? null : -v)));
     if (!show(line)) {
       layer.place = add(nothing());
-    } else if (line.style === "stack") {
+    } else if (style === "stack") {
       const base: Column | null = total;
       total = line.v.map((v, i) => (v === null ? (base?.[i] ?? null) : v + (base?.[i] ?? 0)));
       layer.under = under;
@@ -73,7 +89,7 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
       }
     } else {
       layer.place = add(signed(line.v));
-      if (line.min && line.max && line.style !== "limit") {
+      if (line.min && line.max && line.style !== "limit" && line.style !== "stack") {
         layer.high = add(signed(sign === 1 ? line.max : line.min));
         layer.low = add(signed(sign === 1 ? line.min : line.max));
       }

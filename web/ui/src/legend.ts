@@ -1,13 +1,15 @@
 // The legend of a plot: last, min, mean and max of what is visible; a click isolates a line.
 
 import { el, svg } from "./dom";
-import { type Line, labelOf, statsOf } from "./drawing";
+import { type Line, type Style, labelOf, statsOf } from "./drawing";
 import { human } from "./units";
 
-// Entry is a line with the colour that it is drawn in.
+// Entry is a line with what it is drawn in.
 export interface Entry {
   line: Line;
+  style: Style;
   colour: string;
+  dash?: number[] | undefined;
 }
 
 // Legend is one table. It is filled again when numbers change, and shows the values under the cursor
@@ -20,9 +22,10 @@ export class Legend {
 
   constructor(private entries: Entry[], onPick: (label: string, more: boolean) => void) {
     const body = el("tbody");
-    for (const { line, colour } of entries) {
+    for (const entry of entries) {
+      const { line } = entry;
       const label = labelOf(line);
-      const button = el("button", { type: "button", title: `${line.expr}\nClick: this line alone. Ctrl-click: this line too.` }, swatch(line, colour) as unknown as Node, el("span", {}, label));
+      const button = el("button", { type: "button", title: `${line.expr}\nClick: this line alone. Ctrl-click: this line too.` }, swatch(entry) as unknown as Node, el("span", {}, label));
       button.addEventListener("click", (e) => onPick(label, e.ctrlKey || e.metaKey || e.shiftKey));
       const cells = [el("td"), el("td"), el("td"), el("td")];
       const row = el("tr", {}, el("th", { scope: "row" }, button), ...cells);
@@ -69,9 +72,9 @@ function put(cell: HTMLTableCellElement, v: number | null, unit: string): void {
 }
 
 // swatch draws how the line is drawn: dashed, filled or plain.
-function swatch(line: Line, colour: string): SVGElement {
+function swatch({ style, colour, dash }: Entry): SVGElement {
   const box = svg("svg", { class: "swatch", viewBox: "0 0 14 8", "aria-hidden": "true" });
-  switch (line.style) {
+  switch (style) {
     case "stack": case "bars":
       box.append(svg("rect", { width: "14", height: "8", fill: colour, opacity: "0.75" }));
       break;
@@ -84,7 +87,7 @@ function swatch(line: Line, colour: string): SVGElement {
     case "none":
       break;
     default:
-      box.append(svg("rect", { y: "3", width: "14", height: "2", fill: colour }));
+      box.append(svg("path", { d: "M0 4H14", stroke: colour, "stroke-width": "2", "stroke-dasharray": dash?.map((n) => n / 2).join(" ") ?? "none" }));
   }
   return box;
 }

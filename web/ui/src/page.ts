@@ -1,7 +1,8 @@
 // All graphs of a page: they are fetched in batches, only while they are on the screen, and grow by
 // their tail when a poll comes in.
 
-import { type Drawing } from "./drawing";
+import { byId } from "./dom";
+import { type Drawing, hasAgo } from "./drawing";
 import { GraphFigure } from "./figure";
 import { at, getJSON, Refused } from "./net";
 import { onTheme } from "./palette";
@@ -34,6 +35,7 @@ export class GraphPage {
     for (const f of this.figures) seen.observe(f.root);
     bar.onChange((why) => {
       for (const f of this.figures) f.stale = true;
+      this.noteAgo();
       if (why === "zone") for (const f of this.figures) f.redraw();
       this.reschedule();
       this.soon();
@@ -59,6 +61,7 @@ export class GraphPage {
         try {
           const answer = await getJSON<Answer>(this.address(batch, this.bar.query()), abort.signal);
           batch.forEach((f, i) => answer.drawings[i] && f.take(answer.drawings[i]!));
+          this.noteAgo();
         } catch (e) {
           if (abort.signal.aborted) return;
           const text = e instanceof Refused ? e.message : String(e);
@@ -89,6 +92,7 @@ export class GraphPage {
           const more = answer.drawings[i];
           if (more && !f.extend(more)) f.stale = true;
         });
+        this.noteAgo();
       }
     } catch {
       // The next poll tries again; what is shown stays.
@@ -102,6 +106,14 @@ export class GraphPage {
   // polled says that a server on this page was polled.
   polled(): void {
     if (this.bar.refresh === "") void this.tail();
+  }
+
+  // noteAgo says beside the toggle when nothing could be laid behind.
+  private noteAgo(): void {
+    const drawn = this.figures.filter((f) => !f.stale && f.drawing?.panels?.length);
+    const none = this.bar.ago && drawn.length > 0 && !drawn.some((f) => hasAgo(f.drawing!));
+    const note = byId("ago-note");
+    if (note) note.textContent = none ? "no values from last week" : "";
   }
 
   private reschedule(): void {

@@ -5,7 +5,6 @@
 const lines = ["#3b7dd8", "#e08a00", "#2a9d6f", "#c2417c", "#7d62c9", "#8a6d3b", "#4fb3c8", "#d1495b", "#6b8e23", "#7f8c9b"];
 
 export interface Palette {
-  lines: string[];
   text: string;
   muted: string;
   grid: string;
@@ -27,8 +26,18 @@ export function isDark(): boolean {
 // palette gives the colours for plots in the look in force.
 export function palette(): Palette {
   return isDark()
-    ? { lines, text: "#c9d1db", muted: "#8e99a8", grid: "#232a34", good: "#3cc79a", warn: "#f0b13c", bad: "#ff7b72", limit: "#ff7b72", ghost: "#5a6574", ground: "#151a21" }
-    : { lines, text: "#1b2330", muted: "#5b6675", grid: "#e6e9ee", good: "#0a7f5f", warn: "#c98a12", bad: "#bf2630", limit: "#bf2630", ghost: "#aab3bf", ground: "#ffffff" };
+    ? { text: "#c9d1db", muted: "#8e99a8", grid: "#232a34", good: "#3cc79a", warn: "#f0b13c", bad: "#ff7b72", limit: "#ff7b72", ghost: "#5a6574", ground: "#151a21" }
+    : { text: "#1b2330", muted: "#5b6675", grid: "#e6e9ee", good: "#0a7f5f", warn: "#c98a12", bad: "#bf2630", limit: "#bf2630", ghost: "#aab3bf", ground: "#ffffff" };
+}
+
+// lineColour gives the colour of the n-th line, and lineDash what tells it from the others of that colour once the
+// colours are used up.
+export function lineColour(n: number): string {
+  return lines[n % lines.length]!;
+}
+
+export function lineDash(n: number): number[] | undefined {
+  return [undefined, [8, 3], [2, 2], [9, 3, 2, 3]][Math.floor(n / lines.length) % 4];
 }
 
 // withAlpha makes a "#rrggbb" colour translucent.

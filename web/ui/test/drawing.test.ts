@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { appendTail, type Drawing, type Line, statsOf } from "../src/drawing";
-import { extent, layersOf } from "../src/layers";
+import { extent, layersOf, looksOf } from "../src/layers";
+import { lineColour, lineDash } from "../src/palette";
 import { human } from "../src/units";
 
 const line = (name: string, v: (number | null)[], style: Line["style"] = "line"): Line => ({ name, expr: name, unit: "", style, v, stats: statsOf({ v } as Line) });
@@ -13,6 +14,22 @@ test("a tail replaces the steps it covers, drops what lies before the range and 
   assert.deepEqual(d.t, [10, 20, 30, 40, 50]);
   assert.deepEqual(d.panels![0]!.lines![0]!.v, [2, null, 5, 6, null]);
   assert.equal(d.panels![0]!.lines![0]!.stats.last, 6);
+});
+
+test("a line that ended has no last value, one whose newest step is not there yet has", () => {
+  const d = drawing([0, 10], line("ended", [1, 2]), line("late", [1, 2]));
+  assert.ok(appendTail(d, drawing([20, 30, 40], line("ended", [null, null, null]), line("late", [3, null, null])), 0));
+  const [ended, late] = d.panels![0]!.lines!;
+  assert.deepEqual(ended!.stats, { last: null, min: 1, mean: 1.5, max: 2 });
+  assert.equal(human(ended!.stats.last, "s"), "–");
+  assert.equal(late!.stats.last, 3);
+});
+
+test("a tail leaves the figures as the server counts them: of the line, not of the band around it", () => {
+  const banded = (v: number[]): Line => ({ ...line("x", v), min: v.map((n) => n - 5), max: v.map((n) => n + 5) });
+  const d = drawing([0, 10], banded([3, 4]));
+  assert.ok(appendTail(d, drawing([20], banded([5])), 0));
+  assert.deepEqual(d.panels![0]!.lines![0]!.stats, { last: 5, min: 3, mean: 4, max: 5 });
 });
 
 test("a tail that does not fit is refused", () => {
@@ -27,6 +44,20 @@ test("stacked lines add up, and a gap stays a gap", () => {
   const l = layersOf(d, d.panels![0]!, () => true);
   assert.deepEqual(l.columns[2], [11, null, 3]);
   assert.equal(l.layers[1]!.under, 1);
+});
+
+test("lines of several servers are not stacked on each other, and no two look the same", () => {
+  const lines = ["db1", "db2", "db3", "db4"].flatMap((server) => ["a", "b", "c", "d", "e"].map((name) => ({ ...line(name, [1, 2], "stack"), server })));
+  const limits = ["db1", "db2"].map((server) => ({ ...line("limit", [9, 9], "limit"), server }));
+  const d = drawing([0, 1], ...lines, ...limits);
+  const l = layersOf(d, d.panels![0]!, () => true);
+  for (const layer of l.layers) assert.deepEqual(l.columns[layer.place], layer.line.v);
+  assert.ok(l.layers.every((layer) => layer.under === undefined && layer.style !== "stack"));
+  const looks = looksOf(d.panels![0]!).map(({ colour }) => lineColour(colour) + JSON.stringify(lineDash(colour)));
+  assert.equal(new Set(looks).size, looks.length, looks.join("\n"));
+  // One server's own stack stays one.
+  const alone = drawing([0, 1], ...lines.slice(0, 5));
+  assert.deepEqual(layersOf(alone, alone.panels![0]!, () => true).columns[5], [5, 10]);
 });
 
 test("axes begin at 0 and survive having no value", () => {
