@@ -3,6 +3,7 @@ package monolith
 import (
 	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -140,8 +141,12 @@ func (s *Server) Validate() error {
 		return Invalid("endpoint.socket", "there are both a host and a socket", "give one of them")
 	case e.Port < 0 || e.Port > 65535:
 		return Invalid("endpoint.port", "a port is a number from 1 to 65535")
-	case strings.ContainsAny(e.Host, "[]/ \t\n"):
+	case strings.ContainsAny(e.Host, "[]/ \t\n") || strings.HasPrefix(e.Host, "-") || len(e.Host) > 255:
 		return Invalid("endpoint.host", "a host is a name or an address without brackets, slashes or spaces")
+	case strings.Contains(e.Host, ":") && !isIPv6(e.Host):
+		return Invalid("endpoint.host", "a host has no colon unless it is an IPv6 address", "the port has a field of its own")
+	case e.Socket != "" && !strings.HasPrefix(e.Socket, "/"):
+		return Invalid("endpoint.socket", "the path of a socket begins with a slash")
 	}
 	if e.TLS != "" && !contains(TLSModes, e.TLS) {
 		return Invalid("endpoint.tls", "unknown TLS mode "+strconv.Quote(e.TLS), "one of "+strings.Join(TLSModes, ", "))
@@ -164,7 +169,20 @@ func (s *Server) Validate() error {
 	if s.HeartbeatTable != "" && strings.Count(s.HeartbeatTable, ".") != 1 {
 		return Invalid("heartbeat_table", "a heartbeat table is written schema.table")
 	}
-	if _, err := time.LoadLocation(s.TimeZone); err != nil {
+	if len(s.Tags) > 50 {
+		return Invalid("tags", "a server has at most 50 tags")
+	}
+	for _, tag := range s.Tags {
+		if err := checkLabel("tags", tag, 64); err != nil {
+			return err
+		}
+	}
+	for _, address := range s.ProbeAddresses {
+		if !isHost(address) {
+			return Invalid("probe_addresses", strconv.Quote(address)+" is neither a name nor an address")
+		}
+	}
+	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "Local" {
 		return Invalid("time_zone", "unknown time zone "+strconv.Quote(s.TimeZone), "an IANA name such as Europe/Berlin")
 	}
 	for name := range s.Schedules {
@@ -193,6 +211,22 @@ func checkLabel(field, s string, most int) error {
 		}
 	}
 	return nil
+}
+
+// isIPv6 reports whether a text is an IPv6 address, with or without a zone.
+func isIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6()
+}
+
+// isHost reports whether a text can be a host name, an address or a network.
+func isHost(s string) bool {
+	if _, err := netip.ParsePrefix(s); err == nil || isIPv6(s) {
+		return true
+	}
+	return s != "" && len(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' && r != '-' && r != '_'
+	})
 }
 
 func contains(list []string, s string) bool {

@@ -67,8 +67,15 @@ func TestParseRefuses(t *testing.T) {
 		t.Fatalf("the good one: %v", err)
 	}
 	for _, c := range []struct{ from, to, field, says string }{
-		{"id: x", "id: X Y", "X Y.id", "not an id"},
-		{"title: X", "title: ''", "x.title", "no title"},
+		{"id: x", "id: ../../x", "id", "not an id"},
+		{"title: X", "title: ''", "x.title", "empty"},
+		{"title: X", `title: "a\0b"`, "x.title", "control character"},
+		{"unit: 1/s", "unit: 1/s\n    min: .nan", "x.panels[0].min", "is a number"},
+		{"unit: 1/s", "unit: 1/s\n    max: -.inf", "x.panels[0].max", "is a number"},
+		{"unit: 1/s", "unit: 1/s\n    min: 5\n    max: 1", "x.panels[0].max", "before"},
+		{"name: a,", "name: a, top: -5,", "x.panels[0].series[0].top", "kept"},
+		{"name: a,", "name: a, floor: .inf,", "x.panels[0].series[0].floor", "number"},
+		{"id: x", "id: y\n---\nid: x", "definition", "second document"},
 		{"section: queries", "section: other", "x.section", "unknown section"},
 		{"rate(status.Questions)", "rate(status.Qestions)", "x.panels[0].series[0].expr", "Questions"},
 		{"rate(status.Questions)", "''", "x.panels[0].series[0].expr", "empty"},

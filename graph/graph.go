@@ -9,9 +9,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -144,18 +148,28 @@ func decode(text []byte, to any) (err error) {
 			err = fmt.Errorf("this is not YAML that can be read: %v", r)
 		}
 	}()
-	return yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(to)
+	dec := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := dec.Decode(to); err != nil {
+		return err
+	}
+	var more any
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		return errors.New("there is a second document after the first")
+	}
+	return nil
 }
 
 // Validate checks a definition and makes it ready to be drawn; the error is a [monolith.InvalidError]
 // naming the place. known is as in [Parse].
 func (g *Graph) Validate(known func(name string) bool) error {
-	at := func(path string) string { return strings.TrimPrefix(g.ID+"."+path, ".") }
+	if !kebab.MatchString(g.ID) || len(g.ID) > 64 {
+		return monolith.Invalid("id", fmt.Sprintf("%q is not an id", g.ID), "lower-case words with hyphens, at most 64 characters")
+	}
+	at := func(path string) string { return g.ID + "." + path }
+	if why := badLabel(g.Title); why != "" {
+		return monolith.Invalid(at("title"), "the title "+why)
+	}
 	switch {
-	case !kebab.MatchString(g.ID) || len(g.ID) > 64:
-		return monolith.Invalid(at("id"), fmt.Sprintf("%q is not an id", g.ID), "lower-case words with hyphens, at most 64 characters")
-	case strings.TrimSpace(g.Title) == "":
-		return monolith.Invalid(at("title"), "the graph has no title")
 	case !slices.Contains(Sections, g.Section):
 		return monolith.Invalid(at("section"), fmt.Sprintf("unknown section %q", g.Section), "one of "+strings.Join(Sections, ", "))
 	case len(g.Panels) == 0:
@@ -179,6 +193,17 @@ func (p *Panel) validate(path string, known func(string) bool) error {
 	if len(p.Series) == 0 {
 		return monolith.Invalid(path+".series", "the panel has no series")
 	}
+	for _, end := range []struct {
+		name  string
+		value *float64
+	}{{"min", p.Min}, {"max", p.Max}} {
+		if end.value != nil && !finite(*end.value) {
+			return monolith.Invalid(path+"."+end.name, "an end of an axis is a number")
+		}
+	}
+	if p.Min != nil && p.Max != nil && *p.Min >= *p.Max {
+		return monolith.Invalid(path+".max", "the axis ends where it begins, or before")
+	}
 	if len(p.Series) > 40 {
 		return monolith.Invalid(path+".series", "a panel has at most 40 series")
 	}
@@ -189,8 +214,12 @@ func (p *Panel) validate(path string, known func(string) bool) error {
 	for i := range p.Series {
 		s, at := &p.Series[i], fmt.Sprintf("%s.series[%d]", path, i)
 		switch {
-		case strings.TrimSpace(s.Name) == "":
-			return monolith.Invalid(at+".name", "the series has no name")
+		case badLabel(s.Name) != "":
+			return monolith.Invalid(at+".name", "the name of the series "+badLabel(s.Name))
+		case s.Floor != nil && !finite(*s.Floor):
+			return monolith.Invalid(at+".floor", "the floor is a number")
+		case s.Top < 0 || s.Top > 100:
+			return monolith.Invalid(at+".top", "so many instances can't be kept", "0 for all, or 1 to 100")
 		case len(s.Expr) == 0:
 			return monolith.Invalid(at+".expr", "the series has no formula")
 		case s.Style != "" && !slices.Contains(styles, s.Style):
@@ -223,6 +252,21 @@ func (p *Panel) validate(path string, known func(string) bool) error {
 	}
 	return nil
 }
+
+// badLabel says what is wrong with a text that is shown on one line; "" is nothing.
+func badLabel(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is empty"
+	case utf8.RuneCountInString(s) > 200:
+		return "is longer than 200 characters"
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		return "holds a control character"
+	}
+	return ""
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 var styles = []Style{StyleLine, StyleArea, StyleStack, StyleLimit, StyleStep, StyleBars, StyleStrip, StyleNone}
 

@@ -52,19 +52,30 @@ func (p *Poller) Collectors(id monolith.ServerID) []monolith.CollectorStatus {
 	return list
 }
 
-// Every gives the distance in force between two runs of a schedule's collectors on a server; 0 when the
-// server is not polled.
-func (p *Poller) Every(id monolith.ServerID, schedule string) time.Duration {
+// Every gives the distance in force between two readings of a metric on a server; 0 when the server is
+// not polled.
+func (p *Poller) Every(id monolith.ServerID, metric string) time.Duration {
 	t := p.target(id)
 	if t == nil {
 		return 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if schedule == monolith.Fast {
-		return t.interval()
+	schedule := monolith.ScheduleOf(metric)
+	if schedule != monolith.Fast {
+		return intervalAt(t.plan.schedules[schedule], time.Now())
 	}
-	return intervalAt(t.plan.schedules[schedule], time.Now())
+	ns := monolith.Metric{Name: metric}.Namespace()
+	return calm(t.interval(), ns == "host" || ns == "innodb")
+}
+
+// calm gives the interval of what need not be read at each poll: at short intervals only status and
+// replication are.
+func calm(interval time.Duration, others bool) time.Duration {
+	if others && interval < calmInterval/2 {
+		return calmInterval
+	}
+	return interval
 }
 
 // intervalInForce gives the distance between two runs of a collector. t.mu is held.
@@ -72,11 +83,7 @@ func (t *target) intervalInForce(c *Collector) time.Duration {
 	if c.Schedule != monolith.Fast {
 		return intervalAt(t.plan.schedules[c.Schedule], time.Now())
 	}
-	d := t.interval()
-	if c.Name != statusName && c.Name != replicationName && d < calmInterval/2 {
-		return calmInterval
-	}
-	return d
+	return calm(t.interval(), c.Name != statusName && c.Name != replicationName)
 }
 
 // intervalOf is intervalInForce for callers without the lock.

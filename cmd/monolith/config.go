@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -20,7 +21,13 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(text, &values); err != nil {
-		return nil, fmt.Errorf("config: %s", yaml.FormatError(err, false, true))
+		// Without the lines themselves: they may hold passwords.
+		return nil, fmt.Errorf("config: %s", yaml.FormatError(err, false, false))
+	}
+	if f, ok := r.(*os.File); ok && (values["store"] != nil || values["server"] != nil) {
+		if err := private("config", f.Name()); err != nil {
+			return nil, err
+		}
 	}
 	return &configFile{values}, nil
 }
@@ -48,7 +55,22 @@ func (c *configFile) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives a flag's value in the file, or nil.
+// Resolve gives a flag's value in the file, or nil. What is neither a word nor a list of words is refused
+// here, by its key only: the value may hold a password.
 func (c *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	return c.values[flag.Name], nil
+	value := c.values[flag.Name]
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	} else if !flag.IsCumulative() {
+		return nil, monolith.Invalid("config."+flag.Name, "a list was given where one value is wanted")
+	}
+	for _, v := range list {
+		switch v.(type) {
+		case nil, string, bool, int64, uint64, float64:
+		default:
+			return nil, monolith.Invalid("config."+flag.Name, "the value is neither a word nor a list of words", "quote it")
+		}
+	}
+	return value, nil
 }

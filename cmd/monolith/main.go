@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -39,6 +41,14 @@ func main() {
 	}
 }
 
+// arguments is what everyone on the machine can read in the process list.
+type arguments []string
+
+// show reports whether a text stands in the arguments.
+func (a arguments) show(text string) bool {
+	return slices.ContainsFunc(a, func(arg string) bool { return strings.Contains(arg, text) })
+}
+
 // errHelp ends a run that only printed help.
 var errHelp = errors.New("help was printed")
 
@@ -55,7 +65,7 @@ func run(ctx context.Context, args []string, con console) (err error) {
 		kong.UsageOnError(),
 		kong.Vars{"data": defaultData()},
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(con),
+		kong.Bind(con, arguments(args)),
 	)
 	if err != nil {
 		return fmt.Errorf("command line: %w", err)

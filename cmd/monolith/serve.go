@@ -35,9 +35,9 @@ type serveCommand struct {
 }
 
 // Run serves until ctx ends, then stops in order: the pages, the poller, the store.
-func (c *serveCommand) Run(ctx context.Context, con console) (err error) {
+func (c *serveCommand) Run(ctx context.Context, con console, args arguments) (err error) {
 	log := slog.New(slog.NewTextHandler(con.err, &slog.HandlerOptions{Level: c.LogLevel}))
-	servers, err := c.servers(log)
+	servers, err := c.servers(log, args)
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,11 @@ func (c *serveCommand) Run(ctx context.Context, con console) (err error) {
 }
 
 // servers gathers the servers that were named outside the pages.
-func (c *serveCommand) servers(log *slog.Logger) ([]given, error) {
-	flags, err := serverFlags(c.Server)
+func (c *serveCommand) servers(log *slog.Logger, args arguments) ([]given, error) {
+	if c.Store != "" && args.show(c.Store) {
+		log.Warn("a password in an argument can be read by everyone on this machine; MONOLITH_STORE or MONOLITH_STORE_FILE keeps the store's to yourself")
+	}
+	flags, err := serverFlags(c.Server, args)
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +152,12 @@ func (a *app) assemble(c *serveCommand, db *store.DB) (err error) {
 
 // hold says how long a value of a metric stays good on a server: until its collector's next run.
 func (a *app) hold(server monolith.ServerID, metric string) time.Duration {
-	schedule := monolith.ScheduleOf(metric)
-	if schedule == monolith.Fast {
-		return 0
-	}
 	if a.poller != nil {
-		if d := a.poller.Every(server, schedule); d > 0 {
+		if d := a.poller.Every(server, metric); d > 0 {
 			return d
 		}
 	}
-	return monolith.DefaultInterval(schedule)
+	return monolith.DefaultInterval(monolith.ScheduleOf(metric))
 }
 
 // reload makes the poller follow the store's list of servers.

@@ -36,15 +36,15 @@ func parseGiven(text, from string) (given, error) {
 	return given{name: name, endpoint: endpoint, from: from}, nil
 }
 
-// serverFlags reads the values of --server.
-func serverFlags(values []string) ([]given, error) {
+// serverFlags reads the values of --server, which may come from the configuration file too.
+func serverFlags(values []string, args arguments) ([]given, error) {
 	var all []given
 	for _, v := range values {
 		g, err := parseGiven(v, "--server")
 		if err != nil {
 			return nil, err
 		}
-		g.visible = g.endpoint.Password != ""
+		g.visible = g.endpoint.Password != "" && args.show(v)
 		all = append(all, g)
 	}
 	return all, nil
