@@ -25,6 +25,15 @@ func decode(r *http.Request, v any) error {
 	return decodeJSON(body, v)
 }
 
+// readForm reads the fields of a form that a page sent.
+func readForm(r *http.Request) error {
+	err := r.ParseForm()
+	if _, large := errors.AsType[*http.MaxBytesError](err); err == nil || large {
+		return err
+	}
+	return refuse(http.StatusBadRequest, kindInvalid, "the form can't be read: "+err.Error(), "escape % as %25 and ; as %3B")
+}
+
 // readBody gives the body of a request that carries JSON.
 func readBody(r *http.Request) ([]byte, error) {
 	if kind := r.Header.Get("Content-Type"); kind != "" {

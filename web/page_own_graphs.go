@@ -224,8 +224,8 @@ func (f *graphForm) definition() (string, error) {
 }
 
 func (s *Server) saveGraphForm(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("web: read form: %w", err)
+	if err := readForm(r); err != nil {
+		return err
 	}
 	f := readGraphForm(r)
 	saved := &monolith.SavedGraph{}
@@ -267,8 +267,8 @@ func (f *graphForm) explain(p *problem) {
 
 // previewGraph draws what the editor's fields say, for script.
 func (s *Server) previewGraph(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("web: read form: %w", err)
+	if err := readForm(r); err != nil {
+		return err
 	}
 	f := readGraphForm(r)
 	text, err := f.definition()

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -103,8 +102,8 @@ func (s *Server) showForm(w http.ResponseWriter, r *http.Request, status int, f 
 
 // saveServerForm answers both forms: it tests, or it saves and goes to the server's page.
 func (s *Server) saveServerForm(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return fmt.Errorf("web: read form: %w", err)
+	if err := readForm(r); err != nil {
+		return err
 	}
 	f := serverForm{Old: pathValue(r, "name"), First: r.PostForm.Get("first") != ""}
 	var old monolith.Server

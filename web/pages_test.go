@@ -419,3 +419,15 @@ func TestServersOnOneGraphAreNotStackedOnEachOther(t *testing.T) {
 		t.Errorf("%d: %.300s", together.Code, together.body)
 	}
 }
+
+// A form that can't be decoded is the sender's mistake, not ours.
+func TestFormsThatCanNotBeRead(t *testing.T) {
+	x := newFleet(t, 1)
+	for _, path := range []string{"/servers/db1/edit", "/graphs/new", "/graphs/preview"} {
+		for _, body := range []string{"name=%zz", "name=a;b=c"} {
+			if got := x.do(t, http.MethodPost, path, body, "Content-Type", "application/x-www-form-urlencoded"); got.Code != http.StatusBadRequest {
+				t.Errorf("POST %s with %q: %d", path, body, got.Code)
+			}
+		}
+	}
+}
