@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -51,20 +52,19 @@ func (s *Server) pages(r chi.Router) {
 	post("/settings/groups", s.saveGroupForm)
 }
 
-// savePreferences keeps the look and the time zone in cookies and goes back to where the form stood.
+// savePreferences keeps the look and the time zone in cookies and goes back to where the form stood. A zone that
+// does not exist is explained at its field.
 func (s *Server) savePreferences(w http.ResponseWriter, r *http.Request) error {
-	for _, name := range []string{"theme", "zone"} {
-		if !r.PostForm.Has(name) && r.PostFormValue(name) == "" {
-			continue
+	zone := strings.TrimSpace(r.PostFormValue("zone"))
+	if zone != "" && zone != "browser" {
+		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+			return s.settingsWith(w, r, &problem{Field: "zone", Detail: "there is no time zone " + zone, Cure: "an IANA name such as Europe/Berlin, or nothing for the browser's own"})
 		}
-		v := r.PostFormValue(name)
-		if name == "zone" && v != "" && v != "browser" {
-			if _, err := time.LoadLocation(v); err != nil {
-				return refuse(http.StatusUnprocessableEntity, kindInvalid, "there is no time zone "+v, "an IANA name such as Europe/Berlin")
-			}
+	}
+	for name, v := range map[string]string{"theme": r.PostFormValue("theme"), "zone": zone} {
+		if r.PostForm.Has(name) {
+			http.SetCookie(w, &http.Cookie{Name: name, Value: url.QueryEscape(v), Path: s.base + "/", MaxAge: 400 * 24 * 3600, SameSite: http.SameSiteLaxMode})
 		}
-		path := s.base + "/"
-		http.SetCookie(w, &http.Cookie{Name: name, Value: url.QueryEscape(v), Path: path, MaxAge: 400 * 24 * 3600, SameSite: http.SameSiteLaxMode})
 	}
 	to := s.link()
 	if ref, err := url.Parse(r.Referer()); err == nil && ref.Host == r.Host {

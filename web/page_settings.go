@@ -1,10 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"monolith"
 )
@@ -19,7 +22,7 @@ type settings struct {
 	Checked   bool // the estimate is for values that are not saved yet
 	Groups    []monolith.Group
 	Error     *problem
-	Zones     []string
+	sentZone  string // of a form that was refused
 }
 
 // ErrorAt gives what is wrong with a field, or "".
@@ -27,7 +30,7 @@ func (d *settings) ErrorAt(field string) string {
 	if d.Error == nil || d.Error.Field != field {
 		return ""
 	}
-	return strings.TrimSpace(firstUpper(d.Error.Detail) + ". " + firstUpper(d.Error.Cure))
+	return strings.TrimSpace(sentence(d.Error.Detail) + " " + sentence(d.Error.Cure))
 }
 
 func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request) error {
@@ -36,6 +39,23 @@ func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.showSettings(w, r, http.StatusOK, settings{Retention: kept})
+}
+
+// settingsWith shows the settings with what is wrong with a field that was sent.
+func (s *Server) settingsWith(w http.ResponseWriter, r *http.Request, p *problem) error {
+	kept, err := s.store.Retention(r.Context())
+	if err != nil {
+		return err
+	}
+	return s.showSettings(w, r, cmp.Or(p.Status, http.StatusUnprocessableEntity), settings{Retention: kept, Error: p, sentZone: r.PostFormValue("zone")})
+}
+
+// ZoneText is what stands in the field of the time zone: what was sent, when that was wrong.
+func (d *settings) ZoneText() string {
+	if d.ErrorAt("zone") != "" {
+		return d.sentZone
+	}
+	return d.Zone
 }
 
 func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, status int, d settings) error {
@@ -115,11 +135,16 @@ func (s *Server) saveGroupForm(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return notFound("action", action, "add, rename, remove, up or down")
 	}
-	switch {
-	case errors.Is(err, monolith.ErrConflict):
-		return refuse(http.StatusConflict, kindConflict, "the group still holds servers or groups, or the new path is taken", "move or remove them first")
-	case err != nil:
-		return err
+	if errors.Is(err, monolith.ErrConflict) {
+		err = refuse(http.StatusConflict, kindConflict, "the group still holds servers or groups, or the new path is taken", "move or remove them first")
+	}
+	if err != nil {
+		p := s.problemOf(r, err)
+		if p.Status >= http.StatusInternalServerError {
+			return p
+		}
+		p.Field = "groups"
+		return s.settingsWith(w, r, p)
 	}
 	s.back(w, r, s.link("settings")+"#groups", "")
 	return nil
@@ -158,6 +183,27 @@ func (s *Server) shiftGroup(r *http.Request, path string, up bool) error {
 	}
 	s.changed(r.Context())
 	return nil
+}
+
+// waitingLong is how old the oldest poll that is not stored yet may be while all is well.
+const waitingLong = 5 * time.Second
+
+// Waits says how polls wait to be stored: "" none, "briefly" as they always do, "long" when something is wrong.
+func (d *settings) Waits() string {
+	spool := d.Usage.Spool
+	switch {
+	case spool.Polls == 0:
+		return ""
+	case spool.Dropped > 0 || d.Usage.LastErrorAt.After(d.Usage.LastCommit) || d.Now.Sub(spool.Oldest) > waitingLong:
+		return "long"
+	}
+	return "briefly"
+}
+
+// Measured reports whether there is something to estimate by: the growth of at least one tier.
+func (d *settings) Measured() bool {
+	return d.Estimate != nil && d.Estimate.Bytes > 0 &&
+		(len(d.Estimate.Tiers) == 0 || slices.ContainsFunc(d.Estimate.Tiers, func(t monolith.TierEstimate) bool { return t.BytesPerDay > 0 }))
 }
 
 // Depth is how far a group stands below the top, for the indentation.

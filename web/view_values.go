@@ -28,6 +28,7 @@ var viewFuncs = template.FuncMap{
 	"has":        func(list []string, s string) bool { return slices.Contains(list, s) },
 	"list":       func(s ...string) []string { return s },
 	"title":      firstUpper,
+	"sentence":   sentence,
 	"short":      short,
 	"dict":       dict,
 	"known":      func(v float64) bool { return !math.IsNaN(v) },
@@ -77,6 +78,14 @@ func firstUpper(s string) string {
 		return ""
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// sentence begins a text with a capital and ends it with a point, if it has no end yet.
+func sentence(s string) string {
+	if s == "" || strings.ContainsRune(".?!…", []rune(s)[len([]rune(s))-1]) {
+		return firstUpper(s)
+	}
+	return firstUpper(s) + "."
 }
 
 // short cuts a text to n characters, saying so with "…".

@@ -6,7 +6,7 @@ import { serverForm } from "./form";
 import { serverPages } from "./graphs";
 import { wireKeys } from "./keys";
 import { wireNarrow } from "./narrow";
-import { copyText } from "./range";
+import { copyText, fillZones } from "./range";
 import { serversPage } from "./servers";
 import { wireTheme } from "./theme";
 import { keepTimes } from "./times";
@@ -17,6 +17,7 @@ wireKeys();
 wireNarrow();
 serversPage();
 serverPages();
+fillZones();
 graphEditor();
 serverForm();
 

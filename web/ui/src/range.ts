@@ -68,7 +68,6 @@ export class RangeBar {
       this.tell("range");
     });
     document.addEventListener("keydown", (e) => this.key(e));
-    this.zones();
     this.show();
   }
 
@@ -250,12 +249,13 @@ export class RangeBar {
     const back = byId<HTMLButtonElement>("range-back");
     if (back) back.disabled = this.stack.length === 0;
   }
+}
 
-  private zones(): void {
-    const list = byId("zones");
-    if (!list || !("supportedValuesOf" in Intl)) return;
-    list.replaceChildren(...["UTC", ...Intl.supportedValuesOf("timeZone")].map((z) => el("option", { value: z })));
-  }
+// fillZones offers every time zone that the browser knows where one is asked for.
+export function fillZones(): void {
+  const list = byId("zones");
+  if (!list || !("supportedValuesOf" in Intl)) return;
+  list.replaceChildren(...["UTC", ...Intl.supportedValuesOf("timeZone")].map((z) => el("option", { value: z })));
 }
 
 // absoluteLink gives the address of the page with the range as moments, so that it shows the same for ever.

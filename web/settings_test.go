@@ -1,0 +1,136 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"monolith"
+)
+
+// measuredStore says what a test wants of its size.
+type measuredStore struct {
+	Store
+	usage    monolith.Usage
+	estimate monolith.Estimate
+}
+
+func (m *measuredStore) Usage(context.Context) (monolith.Usage, error) { return m.usage, nil }
+
+func (m *measuredStore) Estimate(context.Context, monolith.Retention) (monolith.Estimate, error) {
+	return m.estimate, nil
+}
+
+func newMeasured(t *testing.T) (*site, *measuredStore) {
+	t.Helper()
+	m := &measuredStore{}
+	x := newSite(t, func(c *Config) { m.Store, c.Store = c.Store, m })
+	return x, m
+}
+
+func TestWaitingPollsWarnOnlyWhenSomethingIsWrong(t *testing.T) {
+	const plain, warned = "<dt>Waiting to be written</dt><dd>1 poll", `<dt>Waiting to be written</dt><dd class="warned">▲ 1 poll`
+	for name, c := range map[string]struct {
+		usage monolith.Usage
+		want  string
+	}{
+		"in health":      {monolith.Usage{Spool: monolith.SpoolUsage{Polls: 1, Bytes: 900, Limit: 1 << 20, Oldest: noon.Add(-2 * time.Second)}}, plain},
+		"for long":       {monolith.Usage{Spool: monolith.SpoolUsage{Polls: 1, Oldest: noon.Add(-6 * time.Second)}}, warned},
+		"lost some":      {monolith.Usage{Spool: monolith.SpoolUsage{Polls: 1, Oldest: noon, Dropped: 3}}, warned},
+		"after an error": {monolith.Usage{Spool: monolith.SpoolUsage{Polls: 1, Oldest: noon}, LastCommit: noon.Add(-time.Second), LastErrorAt: noon, LastError: "disk full"}, warned},
+		"mended":         {monolith.Usage{Spool: monolith.SpoolUsage{Polls: 1, Oldest: noon}, LastCommit: noon, LastErrorAt: noon.Add(-time.Hour), LastError: "disk full"}, plain},
+	} {
+		x, m := newMeasured(t)
+		m.usage = c.usage
+		if page := x.html(t, "/settings"); !strings.Contains(page.body, c.want) {
+			t.Errorf("%s: the page lacks %s", name, c.want)
+		}
+	}
+	x, _ := newMeasured(t)
+	if page := x.html(t, "/settings"); strings.Contains(page.body, "Waiting to be written") {
+		t.Error("nothing waits, and it says that something does")
+	}
+}
+
+func TestSizesNotMeasuredYetAreNotZero(t *testing.T) {
+	x, m := newMeasured(t)
+	tiers := []monolith.TierEstimate{{Tier: "raw"}, {Tier: "10m"}, {Tier: "1h"}}
+	m.estimate = monolith.Estimate{Tiers: tiers}
+	page := x.html(t, "/settings")
+	if !strings.Contains(page.body, "<strong>not known yet</strong>: an hour of polls is needed first") ||
+		!strings.Contains(page.body, `<dt>Grows by</dt><dd><span class="muted">not known yet`) {
+		t.Errorf("it does not say that the size is not known: %s", page.body)
+	}
+	if estimate := cutBetween(t, page.body, `id="estimate"`, "</table>"); strings.Contains(estimate, "0 B") {
+		t.Errorf("a size that is not known is 0 B: %s", estimate)
+	}
+	tiers[0].BytesPerDay, tiers[0].Bytes = 1<<20, 30<<20
+	m.estimate, m.usage.BytesPerDay = monolith.Estimate{Tiers: tiers, Bytes: 30 << 20}, 1<<20
+	if page := x.html(t, "/settings"); strings.Contains(page.body, "not known yet:") || !strings.Contains(page.body, "30 MiB") {
+		t.Errorf("what is known is not said: %s", page.body)
+	}
+}
+
+// cutBetween gives what stands between two texts of a page.
+func cutBetween(t *testing.T, body, from, to string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(body, from)
+	part, _, end := strings.Cut(rest, to)
+	if !ok || !end {
+		t.Fatalf("the page lacks %q … %q", from, to)
+	}
+	return part
+}
+
+func TestZoneThatDoesNotExistIsExplainedAtItsField(t *testing.T) {
+	x := newFleet(t, 3)
+	form := []string{"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"}
+	bad := x.do(t, http.MethodPost, "/preferences", "theme=dark&zone=Mars%2FOlympus", form...)
+	field := cutBetween(t, bad.body, `<label for="zone">`, "</form>")
+	if bad.Code != http.StatusUnprocessableEntity || !strings.Contains(bad.body, `id="retention-form"`) ||
+		!strings.Contains(field, "There is no time zone Mars/Olympus.") || !strings.Contains(field, `value="Mars/Olympus"`) || !strings.Contains(field, `aria-invalid="true"`) {
+		t.Errorf("%d: %s", bad.Code, field)
+	}
+	if c := bad.Result().Cookies(); len(c) != 0 {
+		t.Errorf("kept something of a form that is wrong: %v", c)
+	}
+	good := x.do(t, http.MethodPost, "/preferences", "theme=dark&zone=Europe%2FBerlin", form...)
+	if c := good.Result().Cookies(); good.Code != http.StatusSeeOther || len(c) != 2 {
+		t.Errorf("%d, cookies %v", good.Code, c)
+	}
+}
+
+func TestGroupThatCannotGoIsExplainedInItsList(t *testing.T) {
+	x := newFleet(t, 3)
+	a := x.do(t, http.MethodPost, "/settings/groups", "action=remove&path=acme%2Fprod", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded")
+	if groups := cutBetween(t, a.body, `id="groups"`, "<table"); a.Code != http.StatusConflict || !strings.Contains(groups, "still holds servers") {
+		t.Errorf("%d: %s", a.Code, groups)
+	}
+}
+
+func TestPagesThatAreNotThereLeadToTheirLists(t *testing.T) {
+	x := newFleet(t, 3)
+	for path, links := range map[string][]string{
+		"/servers/db1/graphs/never":    {`href="/servers/db1/graphs"`, `href="/"`},
+		"/servers/nowhere":             {`href="/"`},
+		"/servers/nowhere/graphs/none": {`href="/"`},
+		"/graphs/own-999":              {`href="/graphs"`, `href="/"`},
+		"/nothing":                     {`href="/"`},
+	} {
+		a := x.html(t, path)
+		if a.Code != http.StatusNotFound || strings.Contains(a.body, "/api/v1/") {
+			t.Errorf("%s: %d speaks of the interface to a person: %s", path, a.Code, cutBetween(t, a.body, "<main", "</main>"))
+		}
+		ways := cutBetween(t, a.body, `<p class="buttons">`, "</p>")
+		for _, link := range links {
+			if !strings.Contains(ways, link) {
+				t.Errorf("%s: %s is not among %s", path, link, ways)
+			}
+		}
+	}
+	if a := x.html(t, "/servers/db11"); !strings.Contains(a.body, "Did you mean &#34;") {
+		t.Error("a near name is not offered")
+	}
+}
