@@ -249,6 +249,9 @@ func (s *Server) changed(ctx context.Context) {
 		s.cfg.OnChange(ctx)
 	}
 	servers, err := s.store.Servers(ctx)
+	if err == nil {
+		_, err = s.store.Groups(ctx) // remembered
+	}
 	if err != nil {
 		s.log.WarnContext(ctx, "open pages do not learn of a change", "err", err)
 		return

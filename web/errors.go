@@ -1,17 +1,18 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"monolith"
+	"monolith/graph"
 )
 
 // problem is an RFC 9457 problem document, with members of our own: kind tells programs what is wrong,
@@ -73,9 +74,6 @@ func (s *Server) problemOf(r *http.Request, err error) *problem {
 			fmt.Sprintf("the request's body is longer than %d bytes", tooLarge.Limit), "")
 	}
 	var p *problem
-	if bad, ok := errors.AsType[url.EscapeError](err); ok { // of a form
-		return refuse(http.StatusBadRequest, kindInvalid, "the form can't be read: "+bad.Error(), "escape % as %25")
-	}
 	switch {
 	case errors.Is(err, monolith.ErrNotFound):
 		p = refuse(http.StatusNotFound, kindNotFound, "there is no such thing", "")
@@ -131,7 +129,30 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.errorPage(w, r, p)
 		return
 	}
+	if r.Header.Get("Sec-Fetch-Dest") == "image" && strings.HasSuffix(r.URL.Path, ".svg") && sendReason(w, r, p) {
+		return
+	}
 	writeProblem(w, r, p)
+}
+
+// sendReason answers an <img> with a picture of the reason: browsers show it whatever the status, where a
+// document would leave a broken image. false: nothing was written.
+func sendReason(w http.ResponseWriter, r *http.Request, p *problem) bool {
+	picture := graph.Picture{Width: 640, Height: 120, Dark: r.URL.Query().Get("theme") == "dark", Untitled: true}
+	if width, err := strconv.Atoi(r.URL.Query().Get("width")); err == nil && width >= 120 && width <= 4000 {
+		picture.Width = width
+	}
+	var out bytes.Buffer
+	reason := graph.Drawing{Note: firstUpper(p.Detail) + "."}
+	if err := reason.SVG(&out, picture); err != nil {
+		return false
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead {
+		w.Write(out.Bytes()) // the client is gone when this fails
+	}
+	return true
 }
 
 // writeProblem writes the document as XML where that was asked for, else as JSON.

@@ -33,6 +33,7 @@ type fakeStore struct {
 	texts     map[string]string
 	broken    error                               // every call gives it
 	coarse    map[monolith.ServerID]time.Duration // the least step of a server's history
+	stats     monolith.StoreStatistics
 	reads     int
 	lastID    int64
 }
@@ -251,6 +252,22 @@ func (f *fakeStore) Usage(context.Context) (monolith.Usage, error) {
 	return monolith.Usage{Engine: "memory", Bytes: 4096, WAL: 77}, f.broken
 }
 
+func (f *fakeStore) Stats() monolith.StoreStatistics {
+	defer f.lock()()
+	return f.stats
+}
+
+func (f *fakeStore) LastChanges(namespace string) map[monolith.ServerID]monolith.Change {
+	defer f.lock()()
+	last := map[monolith.ServerID]monolith.Change{}
+	for _, c := range f.changes {
+		if strings.HasPrefix(c.Name, namespace+".") {
+			last[c.Server] = c
+		}
+	}
+	return last
+}
+
 // fakePoller knows what tests tell it.
 type fakePoller struct {
 	mu     sync.Mutex
@@ -349,7 +366,7 @@ func (x *site) do(tb testing.TB, method, target, body string, header ...string) 
 	}
 	w := httptest.NewRecorder()
 	x.Handler().ServeHTTP(w, r)
-	if w.Code >= 400 && !strings.HasPrefix(w.Header().Get("Content-Type"), "application/problem+") &&
+	if w.Code >= 400 && r.Header.Get("Sec-Fetch-Dest") != "image" && !strings.HasPrefix(w.Header().Get("Content-Type"), "application/problem+") &&
 		!strings.HasPrefix(target, x.base+"/readyz") && !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		tb.Errorf("%s %s: %d is no problem document but %q", method, target, w.Code, w.Header().Get("Content-Type"))
 	}

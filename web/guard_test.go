@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -106,7 +107,7 @@ func TestErrorsBecomeStatuses(t *testing.T) {
 	} {
 		x.log.Reset()
 		x.store.broken = c.err
-		got := x.get(t, "/api/v1/servers")
+		got := x.get(t, "/api/v1/retention")
 		var p problem
 		if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.Kind != c.kind || got.Code != c.status {
 			t.Errorf("%v: %d %s, want %d %s", c.err, got.Code, got.body, c.status, c.kind)
@@ -307,9 +308,14 @@ func TestProbes(t *testing.T) {
 		t.Errorf("metrics without a store: %s", got.body)
 	}
 	x.store.broken = nil
+	x.clock = x.clock.Add(time.Minute)
+	x.store.stats = monolith.StoreStatistics{Commits: 11, CommitErrors: 12, Dropped: 13, SpoolPolls: 14, SpoolBytes: 15, Packs: 16, WALBytes: 77,
+		CommitTime: 1500 * time.Millisecond, FailingSince: noon}
 	x.Push(t.Context(), poll(s.ID, 2, 200, nil))
 	got = x.get(t, "/metrics")
-	for _, want := range []string{"monolith_store_bytes 4096", "monolith_store_wal_bytes 77", "monolith_polls_total 42", `monolith_poll_seconds_count{result="read"} 1`,
+	for _, want := range []string{"monolith_store_bytes 4096", "monolith_store_wal_bytes 77", "monolith_store_commits_total 11",
+		"monolith_store_commit_errors_total 12", "monolith_spool_dropped_polls_total 13", "monolith_spool_polls 14", "monolith_spool_bytes 15",
+		"monolith_store_packs_total 16", "monolith_store_commit_seconds_total 1.5", "monolith_store_commits_failing 1", "monolith_polls_total 42", `monolith_poll_seconds_count{result="read"} 1`,
 		"go_goroutines", "monolith_live_streams 0", `monolith_info{version="test"} 1`, `route="/readyz",status="503"`} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("metrics lack %q", want)

@@ -51,6 +51,8 @@ type History interface {
 // Timeline reads texts and variables as they changed.
 type Timeline interface {
 	Changes(ctx context.Context, q monolith.ChangeQuery) ([]monolith.Change, error)
+	// LastChanges gives each server's newest change in a namespace, without ID, from memory.
+	LastChanges(namespace string) map[monolith.ServerID]monolith.Change
 	// TextsAt gives the texts of a namespace in force at a moment, by metric name.
 	TextsAt(ctx context.Context, id monolith.ServerID, namespace string, at time.Time) (map[string]string, error)
 }
@@ -80,6 +82,8 @@ type SavedGraphs interface {
 type Health interface {
 	Ping(ctx context.Context) error
 	Usage(ctx context.Context) (monolith.Usage, error)
+	// Stats are counters since the start, and what waits to be stored. They are there while the store is not.
+	Stats() monolith.StoreStatistics
 }
 
 // Store is everything that is kept.

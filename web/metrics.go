@@ -87,6 +87,20 @@ var (
 	descSpool      = prometheus.NewDesc("monolith_spool_bytes", "Bytes that wait in memory to be stored.", nil, nil)
 	descSpoolPolls = prometheus.NewDesc("monolith_spool_polls", "Polls that wait in memory to be stored.", nil, nil)
 	descDropped    = prometheus.NewDesc("monolith_spool_dropped_polls_total", "Polls lost because the spool was full.", nil, nil)
+	descAppended   = prometheus.NewDesc("monolith_store_appended_polls_total", "Polls taken into history, stored or not.", nil, nil)
+	descCommitted  = prometheus.NewDesc("monolith_store_committed_polls_total", "Polls stored.", nil, nil)
+	descCommits    = prometheus.NewDesc("monolith_store_commits_total", "Transactions that stored polls.", nil, nil)
+	descCommitBad  = prometheus.NewDesc("monolith_store_commit_errors_total", "Such transactions that failed and are tried again.", nil, nil)
+	descCommitTime = prometheus.NewDesc("monolith_store_commit_seconds_total", "Time spent in them.", nil, nil)
+	descLastCommit = prometheus.NewDesc("monolith_store_last_commit_timestamp_seconds", "When polls were last stored; missing before the first time.", nil, nil)
+	descFailing    = prometheus.NewDesc("monolith_store_commits_failing", "1 while polls can't be stored.", nil, nil)
+	descPacks      = prometheus.NewDesc("monolith_store_packs_total", "Runs of polls packed into blocks.", nil, nil)
+	descPackBad    = prometheus.NewDesc("monolith_store_pack_errors_total", "Packings that failed and are tried again.", nil, nil)
+	descPackTime   = prometheus.NewDesc("monolith_store_pack_seconds_total", "Time spent in packing.", nil, nil)
+	descPurged     = prometheus.NewDesc("monolith_store_purged_rows_total", "Rows deleted because they were older than is kept.", nil, nil)
+	descReads      = prometheus.NewDesc("monolith_store_reads_total", "Reads of history.", nil, nil)
+	descReadTime   = prometheus.NewDesc("monolith_store_read_seconds_total", "Time spent in them.", nil, nil)
+	descTails      = prometheus.NewDesc("monolith_store_tail_bytes", "Bytes of polls in memory that no block holds yet.", nil, nil)
 	descStreams    = prometheus.NewDesc("monolith_live_streams", "Live streams that are open.", nil, nil)
 )
 
@@ -114,6 +128,32 @@ func (c selfCollector) Collect(out chan<- prometheus.Metric) {
 	counter(descReceived, st.Bytes)
 	gauge(descStreams, float64(c.s.live.open()))
 
+	kept := c.s.store.Stats()
+	counter(descAppended, kept.Appended)
+	counter(descCommitted, kept.Committed)
+	counter(descDropped, kept.Dropped)
+	counter(descCommits, kept.Commits)
+	counter(descCommitBad, kept.CommitErrors)
+	counter(descPacks, kept.Packs)
+	counter(descPackBad, kept.PackErrors)
+	counter(descPurged, kept.PurgedRows)
+	counter(descReads, kept.Reads)
+	for d, spent := range map[*prometheus.Desc]time.Duration{descCommitTime: kept.CommitTime, descPackTime: kept.PackTime, descReadTime: kept.ReadTime} {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, spent.Seconds())
+	}
+	if !kept.LastCommit.IsZero() {
+		gauge(descLastCommit, float64(kept.LastCommit.UnixMilli())/1000)
+	}
+	failing := 0.0
+	if !kept.FailingSince.IsZero() {
+		failing = 1
+	}
+	gauge(descFailing, failing)
+	gauge(descTails, float64(kept.TailBytes))
+	gauge(descWAL, float64(kept.WALBytes))
+	gauge(descSpool, float64(kept.SpoolBytes))
+	gauge(descSpoolPolls, float64(kept.SpoolPolls))
+
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	usage, err := c.s.store.Usage(ctx)
@@ -124,8 +164,4 @@ func (c selfCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(descStoreUp, 1)
 	gauge(descStore, float64(usage.Bytes))
-	gauge(descWAL, float64(usage.WAL))
-	gauge(descSpool, float64(usage.Spool.Bytes))
-	gauge(descSpoolPolls, float64(usage.Spool.Polls))
-	counter(descDropped, usage.Spool.Dropped)
 }

@@ -47,6 +47,8 @@ type pageBase struct {
 	Now   time.Time
 	Flash string // one sentence about what was just done
 
+	Trouble *storeTrouble // nil while the store works
+
 	// Scripted says that the bundle was built: graphs are then drawn in the browser.
 	Scripted      bool
 	CSS, JS, Icon string
@@ -58,7 +60,7 @@ type pageBase struct {
 // pageBase gives the frame of a page.
 func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 	b := pageBase{
-		Title: title, Nav: nav, URL: r.URL, Now: s.now(), location: time.UTC, link: s.link,
+		Title: title, Nav: nav, URL: r.URL, Now: s.now(), Trouble: s.trouble(), location: time.UTC, link: s.link,
 		CSS: s.link("assets", s.assets.path("app.css")), Icon: s.link("assets", s.assets.path("icon.svg")),
 	}
 	if js := s.assets.path("app.js"); js != "" {

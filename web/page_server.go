@@ -106,6 +106,7 @@ type overview struct {
 	Custom   []figure
 	Recent   []monolith.Change
 	Replicas []monolith.Replica
+	Unread   []string // what the store could not tell
 }
 
 func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
@@ -116,7 +117,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	data := overview{serverPage: p}
 	data.Facts = factsOf(&p)
 	available, err := s.availability(r.Context(), p.Server.ID, p.Now)
-	if err != nil {
+	if err = data.unread(err, "how much of the time the server answered"); err != nil {
 		return err
 	}
 	data.Facts = append(data.Facts, available...)
@@ -133,14 +134,24 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 			data.Figures = append(data.Figures, p.figure(g))
 		}
 	}
-	if data.Custom, err = s.customFigures(r, &p, "overview"); err != nil {
+	data.Custom, err = s.customFigures(r, &p, "overview")
+	if err = data.unread(err, "the graphs of your own"); err != nil {
 		return err
 	}
 	data.Recent, err = s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: "variable.", Limit: 5})
-	if err != nil {
+	if err = data.unread(err, "what was changed lately"); err != nil {
 		return err
 	}
 	return s.render(w, r, "overview", &data)
+}
+
+// unread notes what a store that does not answer could not tell; other errors it gives back.
+func (d *overview) unread(err error, what string) error {
+	if unanswered(err) {
+		d.Unread = append(d.Unread, what)
+		return nil
+	}
+	return err
 }
 
 // availability gives the share of polls that a server answered in the last day, and in the last week and month

@@ -2,13 +2,11 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"monolith"
@@ -128,7 +126,7 @@ func (s *Server) firstPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := serversPage{pageBase: s.pageBase(r, "Servers", "servers"), Columns: serverColumns, Filter: filterOf(r), AllName: groups}
 	data.Flat = r.URL.Query().Get("by") == "none"
-	rows := s.rows(r.Context(), servers, data.Now)
+	rows := s.rows(servers, data.Now)
 	rows = data.narrow(rows)
 	data.Shown = len(rows)
 	data.Groups = data.arrange(rows)
@@ -146,7 +144,7 @@ func (s *Server) serverRowsPart(w http.ResponseWriter, r *http.Request) error {
 		wanted[name] = true
 	}
 	data := serversPage{pageBase: s.pageBase(r, "Servers", "servers"), Columns: serverColumns, Flat: true}
-	rows := s.rowsOf(r.Context(), servers, data.Now, func(srv *monolith.Server) bool { return wanted[srv.Name] })
+	rows := s.rowsOf(servers, data.Now, func(srv *monolith.Server) bool { return wanted[srv.Name] })
 	data.Counts = s.countAll(servers, data.Now)
 	data.Groups = []groupRows{{Rows: rows}}
 	return s.show(w, r, http.StatusOK, "servers", "live", &data)
@@ -159,11 +157,11 @@ func filterOf(r *http.Request) serverFilter {
 	return f
 }
 
-func (s *Server) rows(ctx context.Context, servers []monolith.Server, now time.Time) []serverRow {
-	return s.rowsOf(ctx, servers, now, func(*monolith.Server) bool { return true })
+func (s *Server) rows(servers []monolith.Server, now time.Time) []serverRow {
+	return s.rowsOf(servers, now, func(*monolith.Server) bool { return true })
 }
 
-func (s *Server) rowsOf(ctx context.Context, servers []monolith.Server, now time.Time, want func(*monolith.Server) bool) []serverRow {
+func (s *Server) rowsOf(servers []monolith.Server, now time.Time, want func(*monolith.Server) bool) []serverRow {
 	who := newRoles(servers, s.poller.State)
 	rows := make([]serverRow, 0, len(servers))
 	for i := range servers {
@@ -171,7 +169,7 @@ func (s *Server) rowsOf(ctx context.Context, servers []monolith.Server, now time
 			rows = append(rows, makeRow(&servers[i], who, now))
 		}
 	}
-	s.addChanges(ctx, rows)
+	s.addChanges(rows)
 	return rows
 }
 
@@ -216,23 +214,14 @@ func percentOf(part, whole float64) float64 {
 	return 100 * part / whole
 }
 
-// addChanges looks up the newest change of a variable of each row's server, a few at a time. A store that fails
-// leaves the column empty: the page has more to say.
-func (s *Server) addChanges(ctx context.Context, rows []serverRow) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 4)
+// addChanges puts the newest change of a variable to each row's server.
+func (s *Server) addChanges(rows []serverRow) {
+	last := s.store.LastChanges("variable")
 	for i := range rows {
-		wg.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wg.Done() }()
-			list, err := s.store.Changes(ctx, monolith.ChangeQuery{Server: rows[i].Server.ID, Name: "variable.", Limit: 1})
-			if err == nil && len(list) > 0 {
-				rows[i].Change = &list[0]
-			}
-		}()
+		if c, ok := last[rows[i].Server.ID]; ok {
+			rows[i].Change = &c
+		}
 	}
-	wg.Wait()
 }
 
 // narrow counts, then keeps the rows that the filter wants.

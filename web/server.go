@@ -67,20 +67,21 @@ func (c *Config) Validate() error {
 
 // Server answers HTTP. Its methods may be called from any goroutine.
 type Server struct {
-	cfg     Config
-	store   Store
-	poller  Poller
-	log     *slog.Logger
-	now     func() time.Time
-	base    string
-	hosts   []string
-	started time.Time
-	live    *live
-	metrics *metrics
-	assets  *assets
-	tests   chan struct{} // holds one entry for each connection test that runs
-	root    *chi.Mux
-	handler http.Handler
+	cfg       Config
+	store     Store // = inventory
+	inventory *inventory
+	poller    Poller
+	log       *slog.Logger
+	now       func() time.Time
+	base      string
+	hosts     []string
+	started   time.Time
+	live      *live
+	metrics   *metrics
+	assets    *assets
+	tests     chan struct{} // holds one entry for each connection test that runs
+	root      *chi.Mux
+	handler   http.Handler
 }
 
 // New makes a server. It listens nowhere before [Server.Serve].
@@ -95,9 +96,11 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, store: cfg.Store, poller: cfg.Poller, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
+		cfg: cfg, poller: cfg.Poller, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
 		started: cfg.Now(), tests: make(chan struct{}, 8),
 	}
+	s.inventory = &inventory{Store: cfg.Store, now: cfg.Now, log: cfg.Log}
+	s.store = s.inventory
 	for _, h := range cfg.Hosts {
 		s.hosts = append(s.hosts, hostName(h))
 	}
@@ -137,6 +140,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return streams },
 	}
+	s.remember(ctx)
 	done := make(chan error, 1)
 	go func() { done <- h.Serve(l) }()
 	select {
@@ -157,6 +161,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("web: shut down: %w", err)
 	}
 	return nil
+}
+
+// remember reads the lists that pages need even when the store goes before the first of them is asked for.
+func (s *Server) remember(ctx context.Context) {
+	_, err := s.store.Servers(ctx)
+	if err == nil {
+		_, err = s.store.Groups(ctx)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "the list of servers can't be read", "err", err)
+	}
 }
 
 // link makes the path of a page or an API resource: every part is escaped, so that a name with a slash

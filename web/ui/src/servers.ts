@@ -50,6 +50,8 @@ class Rows {
           if (next) replaceCells(old, next as HTMLTableRowElement);
         }
         this.counts(fresh);
+        const trouble = fresh.getElementById("store-trouble"), said = byId("store-trouble");
+        if (trouble && said && trouble.innerHTML !== said.innerHTML) said.replaceChildren(...document.adoptNode(trouble).childNodes);
       }
     } catch {
       // What is shown stays, its age says how old it is.
