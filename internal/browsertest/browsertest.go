@@ -29,6 +29,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"monolith/internal/realpart"
 )
@@ -282,8 +283,13 @@ func (b *Browser) Drag(fromX, fromY, toX, toY float64) {
 func (b *Browser) Type(selector, text string) {
 	b.tb.Helper()
 	field := chromedp.CSS(selector)
-	run(b, "type into "+selector, chromedp.Steps(
-		chromedp.WaitVisible(field), chromedp.Clear(field), chromedp.SendKeys(field, text)))
+	run(b, "go to "+selector, chromedp.Steps(chromedp.WaitVisible(field), chromedp.Focus(field)))
+	// Typing replaces a selection in every kind of field, and tells the page as a person's typing does.
+	b.Eval("document.querySelector("+quote(selector)+").select()", nil)
+	if text == "" {
+		text = kb.Backspace
+	}
+	run(b, "type into "+selector, chromedp.SendKeys(field, text))
 }
 
 // Press types keys into whatever has the focus, as for keyboard shortcuts.

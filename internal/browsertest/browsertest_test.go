@@ -65,6 +65,29 @@ func TestBrowserReadsClicksAndTypes(t *testing.T) {
 	}
 }
 
+// TestTypeReplaces types into fields of several kinds that people have changed already, in which the attribute
+// "value" is no longer what stands there.
+func TestTypeReplaces(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]Option{nil, {NoScript()}} {
+		b := New(t, options...)
+		b.Open(serve(t, `<!doctype html><html lang=en><title>Fields</title><link rel=icon href="data:,"><form>
+			<input id=text value=old><input id=number type=number value=3306><input id=password type=password value=secret>
+			<input id=search type=search value=old><textarea id=area>old
+lines</textarea></form>`))
+		for _, id := range []string{"text", "number", "password", "search", "area"} {
+			for _, text := range []string{"14539", "5", "", "27"} {
+				b.Type("#"+id, text)
+				var value string
+				b.Eval("document.getElementById("+quote(id)+").value", &value)
+				if value != text {
+					t.Errorf("%s: typed %q, there is %q", id, text, value)
+				}
+			}
+		}
+	}
+}
+
 func TestBrowserWithoutScript(t *testing.T) {
 	t.Parallel()
 	b := New(t, NoScript())
