@@ -52,7 +52,8 @@ const maxSocketPath = 103
 
 // Launch makes the data folder if there is none, starts the server and waits until it answers or ctx ends. The
 // server outlives ctx; it ends with [Process.Stop] or [Process.Kill], or with this program, however that ends.
-// The error is a *[MissingError] when the server program is not installed, and else carries the end of its log.
+// The error is a *[MissingError] when the server program is not installed, an [ErrRoot] when somebody gave root a
+// password, and carries the end of the log.
 func Launch(ctx context.Context, spec Spec) (*Process, error) {
 	// Between finding a port free and binding it, another program may take it.
 	const tries = 3
@@ -170,6 +171,9 @@ func (p *Process) start(cmd *exec.Cmd) error {
 	return nil
 }
 
+// ErrRoot says that a server runs and turns root away, whom this package knows without a password.
+var ErrRoot = errors.New("root can't log in without a password")
+
 // ready waits until root can log in.
 func (p *Process) ready(ctx context.Context) error {
 	db, err := p.open()
@@ -183,6 +187,9 @@ func (p *Process) ready(ctx context.Context) error {
 		err := db.PingContext(ctx)
 		if err == nil {
 			return nil
+		}
+		if refused := new(mysql.MySQLError); errors.As(err, &refused) && (refused.Number == 1045 || refused.Number == 1698) {
+			return fmt.Errorf("%w: %w", ErrRoot, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -61,7 +61,7 @@ func (s *Server) CatchUp(tb testing.TB, primary *Server) {
 
 // Replicate makes one server follow another from the beginning of its binary log, with an account made for it,
 // and waits until both threads run. A server that follows already keeps its place and is only told the primary's
-// address, should that have changed.
+// address, should that have changed. The error carries the text of the thread that stopped.
 func Replicate(ctx context.Context, replica, primary *Process) error {
 	from, err := primary.open()
 	if err != nil {
@@ -116,19 +116,38 @@ func follow(ctx context.Context, db *sql.DB, port string, primary *Process) erro
 	return waitRunning(ctx, db)
 }
 
+// CaughtUp reports whether a MariaDB that replicates by GTID has applied all that its primary has written by now. The
+// error says why it never will: the text of the thread that stopped.
+func CaughtUp(ctx context.Context, replica, primary *Process) (bool, error) {
+	from, err := primary.open()
+	if err != nil {
+		return false, err
+	}
+	defer from.Close()
+	to, err := replica.open()
+	if err != nil {
+		return false, err
+	}
+	defer to.Close()
+	var pos string
+	if err := from.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&pos); err != nil {
+		return false, fmt.Errorf("mysqltest: replicate: %w", err)
+	}
+	var result sql.NullInt64
+	if err := to.QueryRowContext(ctx, "SELECT MASTER_GTID_WAIT(?, 0)", pos).Scan(&result); err != nil {
+		return false, fmt.Errorf("mysqltest: replicate: %w", err)
+	}
+	_, _, err = running(ctx, to)
+	return result.Valid && result.Int64 == 0, err
+}
+
 func waitRunning(ctx context.Context, db *sql.DB) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		row, err := statusRow(ctx, db, "SHOW SLAVE STATUS")
-		if err != nil {
-			return fmt.Errorf("mysqltest: replicate: %w", err)
-		}
-		if row["Slave_IO_Running"] == "Yes" && row["Slave_SQL_Running"] == "Yes" {
-			return nil
-		}
-		if text := row["Last_SQL_Error"]; text != "" {
-			return errors.New("mysqltest: replicate: " + text)
+		both, row, err := running(ctx, db)
+		if both || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -136,6 +155,24 @@ func waitRunning(ctx context.Context, db *sql.DB) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// running reports whether both threads run. The error is that of one that gave up.
+func running(ctx context.Context, db *sql.DB) (both bool, row map[string]string, err error) {
+	if row, err = statusRow(ctx, db, "SHOW SLAVE STATUS"); err != nil {
+		return false, nil, fmt.Errorf("mysqltest: replicate: %w", err)
+	}
+	if row["Slave_IO_Running"] == "Yes" && row["Slave_SQL_Running"] == "Yes" {
+		return true, row, nil
+	}
+	text := row["Last_SQL_Error"]
+	if text == "" && row["Slave_IO_Running"] == "No" { // else it tries again
+		text = row["Last_IO_Error"]
+	}
+	if text != "" {
+		err = errors.New("mysqltest: replicate: " + text)
+	}
+	return false, row, err
 }
 
 var errNoRow = errors.New("no row")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,10 +78,11 @@ type fleet struct {
 	state   *state
 	log     *slog.Logger
 	say     func(format string, args ...any)
+	dir     string // as people named it
 }
 
 // start launches every server at the same time. One whose program is not on this machine is left out, unless it is
-// the first.
+// the first, and so is one whose root has a password now.
 func (f *fleet) start(ctx context.Context) error {
 	for _, m := range f.members {
 		port, err := f.state.port(m.name)
@@ -111,6 +114,8 @@ func (f *fleet) start(ctx context.Context) error {
 			running = append(running, m)
 		case errors.As(err, &missing) && i > 0:
 			f.say("Without %s: %v", m.name, err)
+		case errors.Is(err, mysqltest.ErrRoot) && m.schema != "":
+			f.say("Without %s: %v. %s", m.name, mysqltest.ErrRoot, f.afresh())
 		default:
 			failed = errors.Join(failed, err)
 		}
@@ -119,28 +124,107 @@ func (f *fleet) start(ctx context.Context) error {
 	return failed
 }
 
-// setUp makes accounts, the shop and the replication, or finds them as an earlier run left them.
+// afresh tells the way out of everything that people did to the servers.
+func (f *fleet) afresh() string { return "rm -rf " + f.dir + " starts afresh." }
+
+// setUp makes accounts, the shop and the replication, or finds them as an earlier run left them. People are invited
+// to break the servers, so what can't be set up is told, and the rest starts; only the store has to work.
 func (f *fleet) setUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	var primary, replica *member
 	for _, m := range f.members {
-		switch {
-		case m.schema == "":
-		case !m.writes:
-			replica = m
-			continue
-		case primary == nil:
-			primary = m
+		if m.schema != "" && !m.writes {
+			continue // it gets all of it from its primary
 		}
-		if err := f.setUpMember(ctx, m); err != nil {
+		err := f.setUpMember(ctx, m)
+		switch {
+		case err == nil:
+		case m.schema == "" || ctx.Err() != nil:
 			return fmt.Errorf("playground: set up %s: %w", m.name, err)
+		default:
+			f.say("%s could not be set up whole: %v. %s", m.name, err, f.afresh())
 		}
 	}
-	if primary == nil || replica == nil {
+	for _, replica := range f.members {
+		primary := f.primaryOf(replica)
+		if primary == nil {
+			continue
+		}
+		if err := f.replicate(ctx, replica, primary); err != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("playground: replication of %s: %w", replica.name, err)
+			}
+			f.say("Replication of %s is broken: %s. To skip what it stumbles over: mariadb -u root -S %s -e '%s'. %s",
+				replica.name, oneLine(err), replica.current().Socket, skipEvent, f.afresh())
+		}
+	}
+	return nil
+}
+
+// primaryOf gives the member that a replica follows; nil for one that is none, or whose primary does not run.
+func (f *fleet) primaryOf(replica *member) *member {
+	if replica.writes || replica.schema == "" {
 		return nil
 	}
-	return mysqltest.Replicate(ctx, replica.current(), primary.current())
+	i := slices.IndexFunc(f.members, func(m *member) bool { return m.writes && m.schema == replica.schema })
+	if i < 0 {
+		return nil
+	}
+	return f.members[i]
+}
+
+const (
+	// skipEvent lets a replica pass over what it can't apply.
+	skipEvent = "STOP SLAVE; SET GLOBAL sql_slave_skip_counter = 1; START SLAVE"
+	// replicaPatience is how long a replica may take to connect, and to have the shop.
+	replicaPatience = 30 * time.Second
+	// stumbles is how long a replica that has the shop may take to catch up, or to stumble. A lag is no matter.
+	stumbles = 3 * time.Second
+)
+
+// replicate makes a replica follow and waits until it has the shop, lest the load finds no tables.
+func (f *fleet) replicate(ctx context.Context, replica, primary *member) error {
+	ctx, cancel := context.WithTimeout(ctx, replicaPatience)
+	defer cancel()
+	if err := mysqltest.Replicate(ctx, replica.current(), primary.current()); err != nil {
+		return err
+	}
+	root, err := openDSN(replica.current().RootDSN())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	enough := time.After(stumbles)
+	for late := false; ; {
+		caughtUp, err := mysqltest.CaughtUp(ctx, replica.current(), primary.current())
+		if err != nil {
+			return err
+		}
+		var there int
+		if err := root.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?", replica.schema).Scan(&there); err != nil {
+			return err
+		}
+		switch whole := there >= len(tables); {
+		case whole && (caughtUp || late):
+			return nil
+		case caughtUp:
+			return fmt.Errorf("it has %d of the %d tables of %s", there, len(tables), replica.schema)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it has no shop after %v", replicaPatience)
+		case <-enough:
+			late = true
+		case <-tick.C:
+		}
+	}
+}
+
+// oneLine writes an error without line breaks and this program's prefix.
+func oneLine(err error) string {
+	return strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "mysqltest: replicate: ")
 }
 
 func (f *fleet) setUpMember(ctx context.Context, m *member) error {
@@ -182,18 +266,19 @@ func (f *fleet) setUpMember(ctx context.Context, m *member) error {
 	return setUpShop(ctx, db)
 }
 
-// makeAccount makes an account that is not there yet, and sets its password, which may be of another state file.
+// makeAccount makes an account that is not there yet, sets its password, which may be of another state file, and
+// gives it its rights, which somebody may have taken.
 // Names and grants are this program's own.
 func makeAccount(ctx context.Context, root *sql.DB, user, password string, grants ...string) error {
 	var there int
-	if err := root.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE User = ?", user).Scan(&there); err != nil {
+	if err := root.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE User = ? AND Host = '%'", user).Scan(&there); err != nil {
 		return err
 	}
+	statement := "CREATE USER '" + user + "'@'%' IDENTIFIED BY '" + password + "'"
 	if there > 0 {
-		_, err := root.ExecContext(ctx, "SET PASSWORD FOR '"+user+"'@'%' = PASSWORD('"+password+"')")
-		return err
+		statement = "SET PASSWORD FOR '" + user + "'@'%' = PASSWORD('" + password + "')"
 	}
-	if _, err := root.ExecContext(ctx, "CREATE USER '"+user+"'@'%' IDENTIFIED BY '"+password+"'"); err != nil {
+	if _, err := root.ExecContext(ctx, statement); err != nil {
 		return err
 	}
 	for _, grant := range grants {

@@ -138,7 +138,11 @@ func cleanUp(ctx context.Context, s *shop) error {
 	if err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM visits").Scan(&n); err != nil || n < keptVisits {
 		return err
 	}
-	for _, statement := range []string{"RENAME TABLE visits TO visits_old", createVisits, "DROP TABLE visits_old"} {
+	// In one step, so that nobody finds no table.
+	for _, statement := range []string{
+		"CREATE TABLE IF NOT EXISTS visits_new LIKE visits", "DROP TABLE IF EXISTS visits_old",
+		"RENAME TABLE visits TO visits_old, visits_new TO visits", "DROP TABLE visits_old",
+	} {
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func run(ctx context.Context, c config) (err error) {
 	}
 	out := &lineWriter{w: c.out}
 	say := func(format string, args ...any) { fmt.Fprintf(out, "==> "+format+"\n", args...) }
-	f := &fleet{state: s, say: say, log: slog.New(slog.NewTextHandler(out, nil))}
+	f := &fleet{dir: c.dir, state: s, say: say, log: slog.New(slog.NewTextHandler(out, nil))}
 	if c.servers {
 		f.members = newFleet(dir)
 	}

@@ -33,12 +33,10 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS order_lines (
 		order_id INT UNSIGNED NOT NULL, line TINYINT UNSIGNED NOT NULL, product INT UNSIGNED NOT NULL,
 		amount SMALLINT UNSIGNED NOT NULL, price DECIMAL(8,2) NOT NULL, PRIMARY KEY (order_id, line), KEY (product)) ENGINE=InnoDB`,
-	createVisits,
+	`CREATE TABLE IF NOT EXISTS visits (
+		at INT UNSIGNED NOT NULL, customer INT UNSIGNED NOT NULL, product INT UNSIGNED NOT NULL, seconds INT NOT NULL, page VARCHAR(120) NOT NULL) ENGINE=InnoDB`,
 	`CREATE TABLE IF NOT EXISTS words (word VARCHAR(40) NOT NULL, product INT UNSIGNED NOT NULL, KEY (word)) ENGINE=MyISAM`,
 }
-
-const createVisits = `CREATE TABLE IF NOT EXISTS visits (
-	at INT UNSIGNED NOT NULL, customer INT UNSIGNED NOT NULL, product INT UNSIGNED NOT NULL, seconds INT NOT NULL, page VARCHAR(120) NOT NULL) ENGINE=InnoDB`
 
 var (
 	cities = []string{"Berlin", "Lyon", "Porto", "Riga", "Gdańsk", "Oulu", "Graz", "Bergen", "Split", "Cork"}
