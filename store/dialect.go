@@ -22,8 +22,10 @@ type dialect struct {
 	dead      func(error) bool // the connection is gone, and what it held on the server with it
 	usage     func(ctx context.Context, r *sqlx.DB) (bytes, free int64, err error)
 	version   func(ctx context.Context, r *sqlx.DB) (string, error)
-	// lock makes this process the only one that writes history, until release is called.
-	lock func(ctx context.Context, db *DB) (release func() error, err error)
+	// lock makes this process the only one that works with the store. It comes before open.
+	lock func(ctx context.Context, c Config) (writerLock, error)
+	// claim signs the store, once its schema is there.
+	claim func(ctx context.Context, db *DB) error
 	// shrink gives a little unused space back to the file system; false: there is nothing more to give.
 	shrink func(ctx context.Context, w *sqlx.DB) (bool, error)
 }
@@ -42,6 +44,9 @@ func values(n, m int) string {
 
 // inTx runs fn in a transaction of the pool for writing and commits it.
 func (db *DB) inTx(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	if err := db.mayWrite(ctx); err != nil {
+		return err
+	}
 	tx, err := db.w.BeginTxx(ctx, nil)
 	if err != nil {
 		return db.unavailable(err)

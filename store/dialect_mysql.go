@@ -34,10 +34,7 @@ func mysqlDialect() *dialect {
 		},
 		open:      openMySQL,
 		duplicate: func(err error) bool { return mysqlCode(err) == 1062 },
-		dead: func(err error) bool {
-			return errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
-				errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
-		},
+		dead:      mysqlDead,
 		transient: func(err error) bool {
 			switch mysqlCode(err) {
 			case 1040, 1053, 1077, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1290, 1836: // full, going down, network, locks, read only
@@ -56,7 +53,13 @@ func mysqlDialect() *dialect {
 			id, err := mysqlIdentity(ctx, r)
 			return id.String(), err
 		},
-		lock:   lockMySQL,
+		lock: lockMySQL,
+		claim: func(ctx context.Context, db *DB) error {
+			if err := db.durability(ctx); err != nil {
+				return err
+			}
+			return db.SetSetting(ctx, writerSetting, db.word)
+		},
 		shrink: func(context.Context, *sqlx.DB) (bool, error) { return false, nil },
 	}
 }
@@ -145,6 +148,12 @@ func mysqlCode(err error) uint16 {
 	return 0
 }
 
+// mysqlDead reports whether an error says that the connection is gone.
+func mysqlDead(err error) bool {
+	return errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
 // mysqlProblem puts the server's error number into words with their cure.
 func mysqlProblem(place string, err error) error {
 	o := &OpenError{Place: place, Err: err}
@@ -162,25 +171,4 @@ func mysqlProblem(place string, err error) error {
 		o.Why = "the server refuses"
 	}
 	return o
-}
-
-// lockMySQL takes a named lock on a connection of its own. It goes when the connection ends.
-func lockMySQL(ctx context.Context, db *DB) (release func() error, err error) {
-	conn, err := db.w.Connx(ctx)
-	if err != nil {
-		return nil, db.unavailable(err)
-	}
-	var got sql.NullInt64
-	if err := conn.GetContext(ctx, &got, "SELECT GET_LOCK(CONCAT('monolith.', LEFT(DATABASE(), 48)), 2)"); err != nil {
-		return nil, errors.Join(db.unavailable(err), conn.Close())
-	}
-	if got.Int64 != 1 {
-		return nil, errors.Join(errWriterBusy(db.place), conn.Close())
-	}
-	return func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		_, err := conn.ExecContext(ctx, "SELECT RELEASE_LOCK(CONCAT('monolith.', LEFT(DATABASE(), 48)))")
-		return errors.Join(db.unlessDead(err), db.unlessDead(conn.Close()))
-	}, nil
 }

@@ -64,6 +64,17 @@ func sqliteDialect() *dialect {
 			return "SQLite " + v, err
 		},
 		lock: lockSQLite,
+		claim: func(ctx context.Context, db *DB) error {
+			var id int64
+			if err := db.w.GetContext(ctx, &id, "PRAGMA application_id"); err != nil {
+				return db.failed("sign the file", err)
+			}
+			if id == applicationID {
+				return nil
+			}
+			_, err := db.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID))
+			return db.failed("sign the file", err)
+		},
 		shrink: func(ctx context.Context, w *sqlx.DB) (bool, error) {
 			var free int64
 			if err := w.GetContext(ctx, &free, "PRAGMA freelist_count"); err != nil || free < 2*shrinkPages {
@@ -106,12 +117,55 @@ func sqliteDSN(path string, write bool) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-func openSQLite(ctx context.Context, c Config) (w, r *sqlx.DB, place string, err error) {
+// sqlitePath gives the whole path of the file.
+func sqlitePath(c Config) (string, error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
-		return nil, nil, c.Path, fmt.Errorf("store: path of the SQLite file: %w", err)
+		return "", fmt.Errorf("store: path of the SQLite file: %w", err)
 	}
-	if err := sqliteFile(path); err != nil {
+	return path, nil
+}
+
+// applicationID is what stands in the head of a store's file: "MNLT".
+const applicationID = 0x4d4e4c54
+
+// sqliteOurs refuses a file that belongs to another program. It looks without writing, before anything
+// else does: a pragma of the writing connection would change the file.
+func sqliteOurs(ctx context.Context, path string) error {
+	if st, err := os.Stat(path); err == nil && st.Size() == 0 {
+		return nil
+	}
+	db, err := sqlx.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return sqliteProblem(path, err)
+	}
+	var id int64
+	var tables, ours int
+	for query, to := range map[string]any{
+		"PRAGMA application_id":              &id,
+		"SELECT COUNT(*) FROM sqlite_schema": &tables,
+		"SELECT COUNT(*) FROM pragma_table_info('schema_version') WHERE name IN ('version_id', 'is_applied')": &ours,
+	} {
+		if err := db.GetContext(ctx, to, query); err != nil {
+			return errors.Join(sqliteProblem(path, err), db.Close())
+		}
+	}
+	if err := db.Close(); err != nil {
+		return sqliteProblem(path, err)
+	}
+	if id == applicationID || id == 0 && (tables == 0 || ours == 2) {
+		return nil
+	}
+	return &OpenError{Place: path, Why: fmt.Sprintf("the file belongs to another program (application id %d, %d tables and indexes)", id, tables),
+		Cure: "move it away, or name another with --data; nothing was changed"}
+}
+
+func openSQLite(ctx context.Context, c Config) (w, r *sqlx.DB, place string, err error) {
+	path, err := sqlitePath(c)
+	if err != nil {
+		return nil, nil, c.Path, err
+	}
+	if err := sqliteOurs(ctx, path); err != nil {
 		return nil, nil, path, err
 	}
 	if w, err = sqlx.Open("sqlite", sqliteDSN(path, true)); err != nil {
@@ -164,6 +218,9 @@ func sqliteFile(path string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// damagedCure is what helps when the engine can't read its own data.
+const damagedCure = "stop monolith, move the damaged store away and put a copy of the last backup in its place"
+
 // sqliteProblem puts SQLite's result code into words with their cure.
 func sqliteProblem(path string, err error) error {
 	var e *sqlite.Error
@@ -177,7 +234,7 @@ func sqliteProblem(path string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		o.Why, o.Cure = "another program holds the file locked", "stop it, or wait until its backup is done"
 	case sqlite3.SQLITE_CORRUPT:
-		o.Why, o.Cure = "the file is damaged", "restore the last backup with \"monolith restore\""
+		o.Why, o.Cure = "the file is damaged", damagedCure
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		o.Why, o.Cure = "the file or its folder can't be written", "give both to the user that runs monolith"
 	case sqlite3.SQLITE_FULL:

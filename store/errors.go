@@ -66,8 +66,3 @@ func conflict(format string, args ...any) error {
 func notFound(format string, args ...any) error {
 	return fmt.Errorf("store: "+format+": %w", append(args, monolith.ErrNotFound)...)
 }
-
-// errWriterBusy says that another process writes history into the same store.
-func errWriterBusy(place string) error {
-	return &OpenError{Place: place, Why: "another monolith writes into this store", Cure: "stop it, or give this one a store of its own"}
-}

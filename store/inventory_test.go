@@ -248,6 +248,7 @@ func TestPasswordsAreSealed(t *testing.T) {
 
 func TestWrongKeyIsToldAtTheStart(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
+		b.kill()
 		path := b.config.KeyFile
 		if path == "" {
 			path = filepath.Join(filepath.Dir(b.config.Path), "monolith.key")

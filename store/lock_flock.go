@@ -6,19 +6,59 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"sync"
 	"syscall"
 )
 
-// lockSQLite takes an advisory lock on a file beside the database. It goes when the process ends,
-// however it ends.
-func lockSQLite(_ context.Context, db *DB) (release func() error, err error) {
-	path := db.place + ".lock"
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// fileLock is an advisory lock on a file beside the database. It goes when the process ends, however it ends.
+type fileLock struct {
+	mu   sync.Mutex
+	file *os.File // nil: released
+}
+
+func lockSQLite(_ context.Context, c Config) (writerLock, error) {
+	path, err := sqlitePath(c)
 	if err != nil {
-		return nil, &OpenError{Place: path, Why: "the lock file can't be opened", Err: err, Cure: "give the folder to the user that runs monolith"}
+		return nil, err
+	}
+	if err := sqliteFile(path); err != nil {
+		return nil, err
+	}
+	beside := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		beside = real // the same file under another name has the same lock
+	}
+	beside += ".lock"
+	f, err := os.OpenFile(beside, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, &OpenError{Place: beside, Why: "the lock file can't be opened", Err: err, Cure: "give the folder to the user that runs monolith"}
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(errWriterBusy(db.place), f.Close())
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(&OpenError{Place: beside, Why: "the file can't be locked", Err: err, Cure: "put the store on a local disk"}, f.Close())
+		}
+		return nil, errors.Join(errWriterBusy(path), f.Close())
 	}
-	return f.Close, nil
+	return &fileLock{file: f}, nil
+}
+
+func (l *fileLock) held(context.Context) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return false, os.ErrClosed
+	}
+	return false, nil
+}
+
+func (l *fileLock) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	return f.Close()
 }

@@ -4,7 +4,17 @@ package store
 
 import "context"
 
-// lockSQLite does nothing where the system has no advisory locks that end with the process.
-func lockSQLite(context.Context, *DB) (release func() error, err error) {
-	return func() error { return nil }, nil
+// noLock stands where the system has no advisory locks that end with the process.
+type noLock struct{}
+
+// lockSQLite looks whether the file can be used, and locks nothing.
+func lockSQLite(_ context.Context, c Config) (writerLock, error) {
+	path, err := sqlitePath(c)
+	if err != nil {
+		return nil, err
+	}
+	return noLock{}, sqliteFile(path)
 }
+
+func (noLock) held(context.Context) (bool, error) { return false, nil }
+func (noLock) release() error                     { return nil }

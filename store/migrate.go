@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 
 	"github.com/pressly/goose/v3"
 
@@ -12,17 +13,21 @@ import (
 )
 
 // Migrate brings the store's schema up to date, of either engine. A store that is up to date is not
-// changed; one that is newer gives a [NewerError].
+// changed; one that is newer gives a [NewerError], and one that another process works with an [OpenError].
 func Migrate(ctx context.Context, c Config) error {
 	d, err := c.dialect()
 	if err != nil {
 		return err
 	}
-	w, r, place, err := d.open(ctx, c)
+	lock, err := d.lock(ctx, c)
 	if err != nil {
 		return err
 	}
-	db := &DB{dialect: d, w: w, r: r, place: place}
+	w, r, place, err := d.open(ctx, c)
+	if err != nil {
+		return errors.Join(err, lock.release())
+	}
+	db := &DB{dialect: d, w: w, r: r, place: place, lock: lock, log: slog.New(slog.DiscardHandler)}
 	return errors.Join(db.migrate(ctx, true), db.closePools())
 }
 
@@ -49,6 +54,9 @@ func (db *DB) migrate(ctx context.Context, up bool) error {
 		return nil
 	case !up:
 		return &BehindError{Have: have, Want: want}
+	}
+	if err := db.mayWrite(ctx); err != nil {
+		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("store: migrate from version %d to %d: %w", have, want, err)

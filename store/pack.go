@@ -201,7 +201,7 @@ func (db *DB) trimHead(ctx context.Context) error {
 	}
 	for db.headLow < low {
 		end := min(db.headLow+trimBatch, low)
-		if _, err := db.w.ExecContext(ctx, "DELETE FROM head WHERE id < ?", end); err != nil {
+		if _, err := db.exec(ctx, "DELETE FROM head WHERE id < ?", end); err != nil {
 			return db.failed("delete packed polls", err)
 		}
 		db.headLow = end

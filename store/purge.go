@@ -59,7 +59,7 @@ func (db *DB) purgeTimeline(ctx context.Context, id, old int64) error {
 	if err := db.deleteIn(ctx, "time_mark", "id", "server_id = ? AND at_ms < ?", id, old); err != nil {
 		return err
 	}
-	_, err := db.w.ExecContext(ctx, "DELETE FROM hourly WHERE server_id = ? AND hour_start < ?", id, old/1000)
+	_, err := db.exec(ctx, "DELETE FROM hourly WHERE server_id = ? AND hour_start < ?", id, old/1000)
 	return db.failed("purge hourly", err)
 }
 
@@ -68,7 +68,7 @@ func before(now time.Time, days int) int64 { return now.AddDate(0, 0, -days).Uni
 // deleteIn deletes the rows of a condition in batches by their key. The inner SELECT stands in a FROM, since MySQL reads no table that it deletes from.
 func (db *DB) deleteIn(ctx context.Context, table, key, where string, args ...any) error {
 	for {
-		res, err := db.w.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT k FROM (SELECT "+key+" AS k FROM "+
+		res, err := db.exec(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT k FROM (SELECT "+key+" AS k FROM "+
 			table+" WHERE "+where+" ORDER BY "+key+" LIMIT ?) batch)", append(append([]any{}, args...), purgeBatch)...)
 		if err != nil {
 			return db.failed("purge "+table, err)
@@ -117,7 +117,7 @@ func (db *DB) purgeBudget(ctx context.Context, budget int64) error {
 		for i, id := range ids {
 			args[i] = id
 		}
-		if _, err := db.w.ExecContext(ctx, "DELETE FROM history_block WHERE id IN "+values(1, len(ids)), args...); err != nil {
+		if _, err := db.exec(ctx, "DELETE FROM history_block WHERE id IN "+values(1, len(ids)), args...); err != nil {
 			return db.failed("purge raw history", err)
 		}
 		db.count.purgedRows.Add(uint64(len(ids)))
@@ -139,7 +139,7 @@ func (db *DB) purgeDeleted(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := db.w.ExecContext(ctx, "DELETE FROM deleted_server WHERE server_id = ?", int64(id)); err != nil {
+		if _, err := db.exec(ctx, "DELETE FROM deleted_server WHERE server_id = ?", int64(id)); err != nil {
 			return db.failed("purge a deleted server", err)
 		}
 	}
@@ -149,7 +149,7 @@ func (db *DB) purgeDeleted(ctx context.Context) error {
 // deleteOf deletes the rows of one server in batches.
 func (db *DB) deleteOf(ctx context.Context, table, key string, id monolith.ServerID) error {
 	for {
-		res, err := db.w.ExecContext(ctx, "DELETE FROM "+table+" WHERE server_id = ? AND "+key+" IN (SELECT k FROM (SELECT "+key+" AS k FROM "+
+		res, err := db.exec(ctx, "DELETE FROM "+table+" WHERE server_id = ? AND "+key+" IN (SELECT k FROM (SELECT "+key+" AS k FROM "+
 			table+" WHERE server_id = ? LIMIT ?) batch)", int64(id), int64(id), purgeBatch)
 		if err != nil {
 			return db.failed("purge a deleted server", err)

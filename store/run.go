@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -12,25 +11,22 @@ const (
 	flushEvery = time.Second
 	packEvery  = 10 * time.Second
 	purgeEvery = 5 * time.Minute
-	sayEvery   = time.Minute // the same trouble is logged again
+	holdEvery  = 20 * time.Second // far within lockIdle
+	sayEvery   = time.Minute      // the same trouble is logged again
 )
 
-// Run commits, packs and purges until ctx ends, then commits what still waits. Only one process may run
-// on a store: a second one gets an [OpenError] at once. Errors of the store do not end it; they are
-// logged, shown in [DB.Usage] and tried again.
+// Run commits, packs and purges until ctx ends, then commits what still waits. Errors of the store do not
+// end it; they are logged, shown in [DB.Usage] and tried again.
 func (db *DB) Run(ctx context.Context) error {
-	release, err := db.dialect.lock(ctx, db)
-	if err != nil {
-		return err
-	}
 	var wg sync.WaitGroup
 	wg.Go(func() { db.every(ctx, "commit history", flushEvery, nil, db.flush) })
 	wg.Go(func() { db.every(ctx, "pack history", packEvery, nil, db.pack) })
 	wg.Go(func() { db.every(ctx, "purge history", purgeEvery, db.purgeNow, db.purge) })
+	wg.Go(func() { db.every(ctx, "hold the store's lock", holdEvery, nil, db.mayWrite) })
 	wg.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(db.finish(last), release())
+	return db.finish(last)
 }
 
 // every does work at a steady distance, and when asked, until ctx ends. Trouble is said when it begins,

@@ -28,7 +28,7 @@ func (db *DB) SetSetting(ctx context.Context, key, value string) error {
 	if key == "" || len(key) > 128 {
 		return monolith.Invalid("key", "a setting has a key of at most 128 characters")
 	}
-	_, err := db.w.ExecContext(ctx, db.dialect.upsert("setting", []string{"name"}, []string{"body"}), key, value)
+	_, err := db.exec(ctx, db.dialect.upsert("setting", []string{"name"}, []string{"body"}), key, value)
 	return db.failed("keep a setting", err)
 }
 
@@ -152,7 +152,7 @@ func (db *DB) PutGraph(ctx context.Context, g *monolith.SavedGraph) error {
 
 // DeleteGraph removes a saved graph; an unknown ID gives [monolith.ErrNotFound].
 func (db *DB) DeleteGraph(ctx context.Context, id int64) error {
-	res, err := db.w.ExecContext(ctx, "DELETE FROM saved_graph WHERE id = ?", id)
+	res, err := db.exec(ctx, "DELETE FROM saved_graph WHERE id = ?", id)
 	if err != nil {
 		return db.failed("delete a graph", err)
 	}

@@ -61,7 +61,10 @@ type DB struct {
 	dialect *dialect
 	w, r    *sqlx.DB // for writing, for reading; the same on MySQL
 	place   string   // the file, or host and database
-	seals   *sealer  // nil: no key file, passwords can't be kept
+	lock    writerLock
+	word    string      // by which this writer is known
+	doubt   atomic.Bool // the lock was lost for a while: another may have written
+	seals   *sealer     // nil: no key file, passwords can't be kept
 	log     *slog.Logger
 	now     func() time.Time
 	hold    func(monolith.ServerID, string) time.Duration
@@ -89,18 +92,23 @@ type DB struct {
 // Open opens the store and loads the tails of all servers. A SQLite file is made and migrated where
 // needed. A MySQL store whose schema is behind gives a [BehindError] unless c.Migrate is set. A store of
 // a newer program gives a [NewerError], one with the wrong key a [KeyError], a place that can't be used
-// an [OpenError]; then nothing was changed. History is written once [DB.Run] runs; the caller closes.
+// an [OpenError], and so does one that another process works with; then nothing was changed. Until Close
+// no other process can open the store. History is written once [DB.Run] runs; the caller closes.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d, err := c.dialect()
 	if err != nil {
 		return nil, err
 	}
-	w, r, place, err := d.open(ctx, c)
+	lock, err := d.lock(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	w, r, place, err := d.open(ctx, c)
+	if err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
 	db := &DB{
-		dialect: d, w: w, r: r, place: place, log: c.Log, now: c.Now, hold: c.Hold,
+		dialect: d, w: w, r: r, place: place, lock: lock, word: newWriterWord(), log: c.Log, now: c.Now, hold: c.Hold,
 		byServer: map[monolith.ServerID]*tail{}, forgotten: map[monolith.ServerID]bool{},
 		purgeNow: make(chan struct{}, 1),
 	}
@@ -127,6 +135,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	for _, step := range []func() error{
 		func() error { return db.migrate(ctx, c.Migrate || d.name == "sqlite") },
 		func() error { return db.openSealer(ctx, c.KeyFile) },
+		func() error { return d.claim(ctx, db) },
 		func() error { return db.load(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -194,7 +203,7 @@ func (db *DB) closePools() error {
 	if db.unzip != nil {
 		db.unzip.Close()
 	}
-	return err
+	return errors.Join(err, db.lock.release()) // the last: nothing is written without it
 }
 
 // Ping asks the store for a sign of life, through the pool that writes. An error is

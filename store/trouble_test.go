@@ -146,7 +146,7 @@ func TestFullSpoolDropsTheOldestAndSaysSo(t *testing.T) {
 	})
 }
 
-func TestRunCommitsPacksAndKeepsOthersOut(t *testing.T) {
+func TestRunCommitsAndPacks(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		ctx, stop := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
@@ -158,16 +158,6 @@ func TestRunCommitsPacksAndKeepsOthersOut(t *testing.T) {
 		}
 		eventually(t, "the polls are committed", func() bool { return b.db.Stats().Committed == 5 })
 
-		second, err := Open(t.Context(), b.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "another monolith") {
-			t.Errorf("a second process on the store: %v", err)
-		}
-		if err := second.Close(); err != nil {
-			t.Error(err)
-		}
 		b.db.Append(s.next())
 		stop()
 		if err := <-ran; err != nil {

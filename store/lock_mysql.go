@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"monolith"
+)
+
+// lockIdle is after how many seconds the server gives the lock back when nothing is heard of its holder, as after
+// a cut network. Every write, each second in most, is a sign of life.
+const lockIdle = "90"
+
+// lockName is the name of the lock; names are of the whole server and have at most 64 characters.
+const lockName = "CONCAT('monolith.', LEFT(DATABASE(), 48))"
+
+// mysqlLock is a named lock on a connection of its own: the server gives it back when the connection ends.
+type mysqlLock struct {
+	place string
+	pool  *sql.DB
+
+	mu   sync.Mutex
+	conn *sql.Conn // nil: lost or released
+	done bool
+}
+
+// lockMySQL takes the lock, waiting a moment for a predecessor that is just ending.
+func lockMySQL(ctx context.Context, c Config) (writerLock, error) {
+	cfg, place, err := mysqlConfig(c.DSN)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Params["wait_timeout"] = lockIdle
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("store: DSN: %w", err)
+	}
+	l := &mysqlLock{place: place, pool: sql.OpenDB(connector)}
+	l.pool.SetMaxIdleConns(-1) // one connection, and when it breaks another; none is kept beside it
+	if err := l.take(ctx, 2); err != nil {
+		var open *OpenError
+		if !errors.As(err, &open) {
+			err = mysqlProblem(place, err)
+		}
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
+}
+
+// take takes the lock on a new connection, waiting so many seconds. The mutex is held, or nobody else knows l.
+func (l *mysqlLock) take(ctx context.Context, seconds int) error {
+	conn, err := l.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", ?)", seconds).Scan(&got); err != nil {
+		return errors.Join(err, endConn(conn))
+	}
+	if got.Int64 != 1 {
+		return errors.Join(errWriterBusy(l.place), endConn(conn))
+	}
+	l.conn = conn
+	return nil
+}
+
+// held asks on the connection itself: the server knows best whether it still has the lock.
+func (l *mysqlLock) held(ctx context.Context) (again bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done {
+		return false, sql.ErrConnDone
+	}
+	if l.conn != nil {
+		var mine sql.NullBool
+		err := l.conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK("+lockName+") = CONNECTION_ID()").Scan(&mine)
+		if err == nil && mine.Bool {
+			return false, nil
+		}
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		// The connection ends in any case: a lock that it may still have must not stand in the way.
+		dead := endConn(l.conn)
+		l.conn = nil
+		if ctx.Err() != nil {
+			return false, errors.Join(fmt.Errorf("%w: %w", monolith.ErrUnavailable, err), dead)
+		}
+	}
+	if err := l.take(ctx, 0); err != nil {
+		return false, fmt.Errorf("the lock of the store is lost: %w: %w", monolith.ErrUnavailable, err)
+	}
+	return true, nil
+}
+
+func (l *mysqlLock) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done {
+		return nil
+	}
+	l.done = true
+	var err error
+	if l.conn != nil {
+		// The server would do it when it sees the connection's end, which is a moment later.
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_, err = l.conn.ExecContext(ctx, "DO RELEASE_LOCK("+lockName+")")
+		err = errors.Join(unlessGone(err), endConn(l.conn))
+		l.conn = nil
+	}
+	return errors.Join(err, l.pool.Close())
+}
+
+// endConn closes a connection for good; the pool keeps none.
+func endConn(c *sql.Conn) error { return unlessGone(c.Close()) }
+
+// unlessGone drops the complaint that a connection which is to end is gone already.
+func unlessGone(err error) error {
+	if err != nil && mysqlDead(err) {
+		return nil
+	}
+	return err
+}
+
+// durability warns of a server that may forget its last commits when it crashes.
+func (db *DB) durability(ctx context.Context) error {
+	rows, err := db.w.QueryxContext(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_flush_method')")
+	if err != nil {
+		return db.failed("read the settings of the store's server", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return db.failed("read the settings of the store's server", err)
+		}
+		if name == "innodb_flush_log_at_trx_commit" && value != "1" || name == "innodb_flush_method" && strings.EqualFold(value, "nosync") {
+			db.log.Warn("a crash of the store's server can lose what was committed in the last second, or more; history then has a gap",
+				"store", db.place, name, value, "cure", "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and no nosync as innodb_flush_method")
+		}
+	}
+	return rows.Err()
+}
