@@ -9,11 +9,12 @@ RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env 
 NODE := $(shell command -v node 2>/dev/null)
 
 # For "make test": TEST=./store/... RUN=TestRollup
-TEST     ?= ./...
-RUN      ?=
-BENCH    ?= .
-FUZZTIME ?= 20s
-SOAKTIME ?= 1h
+TEST      ?= ./...
+RUN       ?=
+BENCH     ?= .
+BENCHTIME ?= 1s
+FUZZTIME  ?= 20s
+SOAKTIME  ?= 1h
 
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 UI       := $(wildcard web/ui/src/*.ts web/ui/src/*/*.ts web/ui/src/*.css web/ui/*.json)
@@ -82,8 +83,10 @@ endif
 lint: vet fmt tsc ## Look for mistakes without running anything.
 	$(GO) tool staticcheck ./...
 
-bench: ## Measure; BENCH=pattern chooses.
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(TEST)
+# One package at a time, or they would measure each other; only those that have something to measure.
+bench: ## Measure; BENCH=pattern chooses, BENCHTIME=100ms is quick.
+	$(GO) test -p 1 -vet=off -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem \
+		$(if $(filter ./...,$(TEST)),$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .))),$(TEST))
 
 fuzz: ## Feed every parser of foreign text with mutations, FUZZTIME each.
 	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
