@@ -121,6 +121,77 @@ func TestBrowserFirstScreen(t *testing.T) {
 	b.Until("document.querySelector('#jumper li')?.textContent.includes('db17')", browsertest.Patience)
 }
 
+func TestBrowserFirstScreenFits(t *testing.T) {
+	for _, width := range []int{1600, 1440, 1280, 1024, 390} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			x, b, url := openFleet(t, 60, browsertest.Width(width))
+			x.pollAll(t, 3, func(s *monolith.Snapshot) {
+				if s.Server == 1 || s.Server == 4 {
+					s.Polled, s.Up, s.Sections = false, false, nil
+					s.Problems = []monolith.Problem{{Kind: monolith.ProblemUnreachable, Text: "dial tcp 10.0.0.14:3306: connect: " + strings.Repeat("a reason that goes on and on ", 12)}}
+				}
+			})
+			b.Open(url + "/")
+			b.Wait(".spark svg path")
+			var seen struct {
+				Page, Card, Menu, Why, Line, Head int
+			}
+			b.Eval(`(() => {
+				const card = document.querySelector(".servers-card"), why = document.querySelector("#server-1 .why")
+				return {
+					Page: document.documentElement.scrollWidth - innerWidth, Card: card.scrollWidth - card.clientWidth,
+					Menu: Math.ceil(document.querySelector("#server-1 [data-menu]").getBoundingClientRect().right),
+					Why: why.clientHeight, Line: Math.ceil(parseFloat(getComputedStyle(why).lineHeight)), Head: document.querySelector(".head").clientHeight,
+				}
+			})()`, &seen)
+			if seen.Page > 0 || seen.Menu > width {
+				t.Errorf("the page is %d px too wide, the menu ends at %d of %d", seen.Page, seen.Menu, width)
+			}
+			if seen.Why > 2*seen.Line+1 {
+				t.Errorf("a reason is %d px high with lines of %d px", seen.Why, seen.Line)
+			}
+			if width > 1000 && seen.Card > 0 {
+				t.Errorf("the table is %d px wider than its card", seen.Card)
+			}
+			if width >= 1280 && seen.Head > 40 {
+				t.Errorf("the line above the table is %d px high: it breaks", seen.Head)
+			}
+			b.Screenshot(fmt.Sprint("first-screen-", width))
+		})
+	}
+}
+
+func TestBrowserPartsKeepTheirDistance(t *testing.T) {
+	_, b, url := openFleet(t, 3)
+	apart := func(upper, lower string) {
+		t.Helper()
+		b.Wait(lower)
+		var gap float64
+		b.Eval(fmt.Sprintf(`((a, b) => b.getBoundingClientRect().top - a.getBoundingClientRect().bottom)([...document.querySelectorAll(%q)].at(-1), document.querySelector(%q))`, upper, lower), &gap)
+		if gap < 9 {
+			t.Errorf("%s stands %v px below %s", lower, gap, upper)
+		}
+	}
+	b.Open(url + "/servers/db1/graphs/query-rate")
+	b.Wait(".graph canvas")
+	apart(".graphs.alone", "form.with button")
+	b.Press("?")
+	apart("#help .keys", "#help .buttons button")
+	b.Open(url + "/graphs/new?server=db1")
+	apart("#graph-form .grid", "#graph-form .buttons button")
+	b.Open(url + "/settings")
+	apart("#browser .grid", "#browser .buttons button")
+	apart("#retention-form .estimate", "#retention-form .buttons button")
+}
+
+func TestBrowserFiltersByTheChoiceAlone(t *testing.T) {
+	_, b, url := openFleet(t, 6)
+	b.Open(url + "/")
+	b.Wait("#jump-button")
+	b.Choose("select[name=env]", "dev")
+	b.Until("location.search.includes('env=dev') && document.querySelectorAll('tr.server').length === 2", browsertest.Patience)
+}
+
 // ordered gives the names of a group's servers in the order that the store keeps.
 func (x *site) ordered(t *testing.T, group string) string {
 	t.Helper()
@@ -308,6 +379,9 @@ func TestBrowserEditor(t *testing.T) {
 	b.Type("[name=expr]", "rate(status.Questoins)")
 	b.Until("document.querySelector('.line-row .error').textContent.includes('Questions')", browsertest.Patience)
 	b.Wait(".caret-line")
+	// The fields beside it stay as they are, and the preview says what it waits for.
+	b.Until(`((heights) => Math.max(...heights) - Math.min(...heights) <= 3)([...document.querySelectorAll(".line-row:first-child :is(input, select)")].map((e) => e.getBoundingClientRect().height))`, browsertest.Patience)
+	b.Until("document.querySelector('#preview .plot-note')?.textContent.includes('once every formula makes sense')", browsertest.Patience)
 	b.Eval("document.querySelector('[name=expr]').value = ''", nil)
 	b.Type("[name=expr]", "Threads_run")
 	b.Wait(".complete li")

@@ -25,6 +25,8 @@ func TestShots(t *testing.T) {
 	}{
 		{"dark-wide", []browsertest.Option{browsertest.Dark(), browsertest.Width(1440)}},
 		{"light-wide", []browsertest.Option{browsertest.Light(), browsertest.Width(1440)}},
+		{"light-1280", []browsertest.Option{browsertest.Light(), browsertest.Width(1280)}},
+		{"dark-1024", []browsertest.Option{browsertest.Dark(), browsertest.Width(1024)}},
 		{"dark-narrow", []browsertest.Option{browsertest.Dark(), browsertest.Width(390)}},
 		{"light-narrow", []browsertest.Option{browsertest.Light(), browsertest.Width(390)}},
 	} {

@@ -431,3 +431,25 @@ func TestFormsThatCanNotBeRead(t *testing.T) {
 		}
 	}
 }
+
+func TestHeadHasNoEmptyParts(t *testing.T) {
+	x := newSite(t)
+	s := x.add(t, "db1", "acme/prod")
+	snap := poll(s.ID, 1, 10, nil)
+	snap.Rows, snap.Replicas = monolith.Rows{}, nil // replication was not read: the role is not known
+	x.poller.take(snap)
+	crumbs := cutBetween(t, x.html(t, "/servers/db1").body, `<span class="crumbs parted">`, `<span class="space">`)
+	if !strings.Contains(crumbs, "acme/prod") || !strings.Contains(crumbs, "<span>MariaDB 10.11.6</span>") || strings.Contains(crumbs, "<span></span>") || strings.Contains(crumbs, "·") {
+		t.Errorf("the head says %s", crumbs)
+	}
+}
+
+func TestCollectorsCountRunsAndLateOnesApart(t *testing.T) {
+	x := newFleet(t, 1)
+	table := cutBetween(t, x.html(t, "/servers/db1/monitoring").body, `<table class="collectors">`, "</table>")
+	head, body, _ := strings.Cut(table, "</thead>")
+	if strings.Count(head, "<th>")+strings.Count(head, "<th ") != 11 || !strings.Contains(head, ">Runs</th>") || !strings.Contains(head, ">Late</th>") ||
+		strings.Count(body, "<td")+strings.Count(body, "<th ") != 11 {
+		t.Errorf("the table of collectors: %s", table)
+	}
+}

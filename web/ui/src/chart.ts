@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { type Drawing, type Line, type Mark, type Panel } from "./drawing";
 import { extent, type Layer, type Layers, layersOf } from "./layers";
 import { lineColour, lineDash, type Palette, withAlpha } from "./palette";
-import { axisUnit, increments, tick } from "./units";
+import { axisUnit, increments, tick, ticksBetween } from "./units";
 import { tickLabels, timeTicks } from "./zone";
 
 export interface ChartOptions {
@@ -73,6 +73,7 @@ export class Chart {
         .concat(scale === "y" && layers.stackGhost ? [layers.stackGhost] : []);
     const axis = (unit: string): Partial<uPlot.Axis> => ({
       stroke: palette.muted, font, labelFont: font, size: 54, gap: 4, incrs: increments(unit),
+      ...(increments(unit) && !panel.log ? { splits: (_u: uPlot, _i: number, min: number, max: number, distance: number) => ticksBetween(min, max, distance) } : {}),
       grid: { stroke: palette.grid, width: 1 }, ticks: { show: false },
       values: (_u, ticks) => ticks.map((v) => (v === null ? null : tick(Math.abs(v), unit))) as string[],
     });

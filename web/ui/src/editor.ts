@@ -79,7 +79,8 @@ class Editor {
       const place = e instanceof Refused ? /^expr\.(\d+)$/.exec(e.problem.field ?? "") : null;
       const row = place ? filled[Number(place[1])] : undefined;
       if (row) this.complain(row, text, (e as Refused).problem.column);
-      else this.figure.say(text);
+      if (!row) this.figure.say(text);
+      else if (!this.figure.drawing) this.figure.say("The graph appears here once every formula makes sense.");
     }
   }
 

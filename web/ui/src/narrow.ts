@@ -1,6 +1,8 @@
-// Search fields over a table on the page: rows are narrowed while people type; Enter asks the server.
+// Search fields over a table on the page: rows are narrowed while people type; Enter asks the server, and so does a
+// choice that needs no button.
 
 export function wireNarrow(): void {
+  document.querySelectorAll<HTMLSelectElement>("select[data-submit]").forEach((s) => s.addEventListener("change", () => s.form?.requestSubmit()));
   document.querySelectorAll<HTMLInputElement>("input[data-narrow]").forEach((input) => {
     input.addEventListener("input", () => narrow(input));
     document.addEventListener("monolith:parts", () => narrow(input));

@@ -58,6 +58,14 @@ export function axisUnit(unit: string): string {
   return unit === "1/s" ? "per second" : unit;
 }
 
+// ticksBetween gives the multiples of a distance between the ends of an axis. The plot's own rounding knows decimal
+// distances only and puts all others to 0.
+export function ticksBetween(min: number, max: number, distance: number): number[] {
+  const out: number[] = [];
+  for (let n = Math.ceil(min / distance - 1e-9); n * distance <= max * (1 + 1e-12); n++) out.push(n * distance);
+  return out;
+}
+
 // increments are the distances that the ticks of an axis of the unit may have; undefined leaves the
 // choice to powers of ten.
 export function increments(unit: string): number[] | undefined {

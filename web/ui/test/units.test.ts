@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { human } from "../src/units";
+import { human, increments, tick, ticksBetween } from "../src/units";
 import cases from "../../../graph/testdata/format.json";
 
 // The same cases as the test of graph.Format.
@@ -8,4 +8,13 @@ test("numbers read as the server writes them", () => {
   for (const [value, unit, want] of cases as [number | null, string, string][]) {
     assert.equal(human(value, unit), want, `${value} ${unit}`);
   }
+});
+
+test("axes of times and bytes have several ticks, each with a label of its own", () => {
+  for (const [unit, most] of [["days", 0.0007], ["days", 0.02], ["days", 0.6], ["days", 40], ["s", 0.00004], ["s", 7], ["s", 5000], ["ms", 0.3], ["ms", 90000], ["bytes", 3e9], ["bytes/s", 700]] as const) {
+    const distance = increments(unit)!.find((i) => most / i <= 6)!;
+    const labels = ticksBetween(0, most, distance).map((v) => tick(v, unit));
+    assert.ok(labels.length >= 3 && new Set(labels).size === labels.length, `${most} ${unit}: ${labels.join(", ")}`);
+  }
+  assert.deepEqual(ticksBetween(-3, 5, 2), [-2, 0, 2, 4]);
 });
