@@ -44,19 +44,22 @@ func (r Retention) Validate() error {
 // would delete now.
 type Estimate struct {
 	Tiers []TierEstimate `json:"tiers"`
-	Bytes int64          `json:"bytes"` // of all tiers once they are full
-	// BudgetDays is how many days of raw values RawBytes holds at the present growth; 0: unknown, nothing
-	// was packed yet.
-	BudgetDays float64 `json:"budget_days"`
+	Known bool           `json:"known"`          // of every tier, and so Bytes; a store without history tells nothing yet
+	Bytes int64          `json:"bytes,omitzero"` // of all tiers once they are full
+	// BudgetDays is how many days of raw values RawBytes holds at the present growth; 0: not known yet.
+	BudgetDays float64 `json:"budget_days,omitzero"`
 	Deletes    int64   `json:"deletes"` // bytes that would be deleted now
 }
 
 // TierEstimate is one tier of an [Estimate].
 type TierEstimate struct {
-	Tier        string    `json:"tier"`
-	BytesPerDay float64   `json:"bytes_per_day"` // measured on the last full days; 0: nothing to go by yet
-	Bytes       int64     `json:"bytes"`         // when full
-	Deletes     int64     `json:"deletes"`       // bytes that would go now
+	Tier string `json:"tier"`
+	// Known says that BytesPerDay and Bytes have something to go by: what was written lately, or the first
+	// quarter of an hour of a server that has no more yet.
+	Known       bool      `json:"known"`
+	BytesPerDay float64   `json:"bytes_per_day,omitzero"`
+	Bytes       int64     `json:"bytes,omitzero"` // when full
+	Deletes     int64     `json:"deletes"`        // bytes that would go now
 	Oldest      time.Time `json:"oldest,omitzero"`
 	NewOldest   time.Time `json:"new_oldest,omitzero"` // oldest value afterwards
 }
@@ -71,8 +74,8 @@ type Usage struct {
 	// Tiers holds head, raw, 10m and 1h, in this order; bytes are payloads.
 	Tiers   []TierUsage   `json:"tiers"`
 	Servers []ServerUsage `json:"servers"`
-	// BytesPerDay is the growth of all servers over the last day, measured.
-	BytesPerDay float64    `json:"bytes_per_day"`
+	// BytesPerDay is the growth of all servers, measured on what was written lately; 0: not known yet.
+	BytesPerDay float64    `json:"bytes_per_day,omitzero"`
 	Spool       SpoolUsage `json:"spool"`
 	LastError   string     `json:"last_error,omitempty"` // of the background work; "" when the last attempt worked
 	LastErrorAt time.Time  `json:"last_error_at,omitzero"`
@@ -92,7 +95,7 @@ type ServerUsage struct {
 	Server      ServerID `json:"-"`
 	Name        string   `json:"server"`
 	Bytes       int64    `json:"bytes"`
-	BytesPerDay float64  `json:"bytes_per_day"` // measured over the last day
+	BytesPerDay float64  `json:"bytes_per_day,omitzero"` // as in [Usage]; 0: not known yet
 }
 
 // SpoolUsage is what waits to be committed.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -203,6 +204,61 @@ func TestSavedGraphsAndSettings(t *testing.T) {
 		}
 		if _, err := b.db.Setting(ctx, "none"); !errors.Is(err, monolith.ErrNotFound) {
 			t.Errorf("an unknown setting: %v", err)
+		}
+	})
+}
+
+func TestYoungStoreTellsWhatItKnowsOfItsSize(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		ctx := t.Context()
+		w := newWide(b.server("a").ID)
+		look := func() (monolith.Estimate, monolith.Usage) {
+			t.Helper()
+			b.flush()
+			e, err := b.db.Estimate(ctx, monolith.DefaultRetention())
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := b.db.Usage(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e, u
+		}
+		play := func(polls int) {
+			for range polls {
+				b.db.Append(w.next())
+				b.clock.set(w.at)
+			}
+		}
+		play(30)
+		e, u := look()
+		text, err := json.Marshal(struct {
+			E monolith.Estimate
+			U monolith.Usage
+		}{e, u})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Known || e.Tiers[0].Known || strings.Contains(string(text), "bytes_per_day") || strings.Contains(string(text), "budget_days") {
+			t.Errorf("after five minutes: %s", text)
+		}
+		play(90)
+		first, u := look()
+		if !first.Known || first.BudgetDays <= 0 || u.BytesPerDay <= 0 || u.Servers[0].BytesPerDay != u.BytesPerDay {
+			t.Errorf("after twenty minutes: %+v, %v a day", first, u.BytesPerDay)
+		}
+		for range 12 {
+			play(360)
+			b.flush()
+			b.pack()
+		}
+		measured, _ := look()
+		for i, tier := range measured.Tiers {
+			// A synthetic server: the shares were measured on real ones.
+			if share := first.Tiers[i].BytesPerDay / tier.BytesPerDay; !tier.Known || share < 0.3 || share > 3 {
+				t.Errorf("%s: estimated %.0f bytes a day, measured %.0f", tier.Tier, first.Tiers[i].BytesPerDay, tier.BytesPerDay)
+			}
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestSizesNotMeasuredYetAreNotZero(t *testing.T) {
 	tiers := []monolith.TierEstimate{{Tier: "raw"}, {Tier: "10m"}, {Tier: "1h"}}
 	m.estimate = monolith.Estimate{Tiers: tiers}
 	page := x.html(t, "/settings")
-	if !strings.Contains(page.body, "<strong>not known yet</strong>: an hour of polls is needed first") ||
+	if !strings.Contains(page.body, "<strong>not known yet</strong>: a quarter of an hour of polls is needed first") ||
 		!strings.Contains(page.body, `<dt>Grows by</dt><dd><span class="muted">not known yet`) {
 		t.Errorf("it does not say that the size is not known: %s", page.body)
 	}
