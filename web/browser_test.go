@@ -150,6 +150,12 @@ func TestBrowserFirstScreenFits(t *testing.T) {
 			if seen.Why > 2*seen.Line+1 {
 				t.Errorf("a reason is %d px high with lines of %d px", seen.Why, seen.Line)
 			}
+			// On a phone every row is a card with the uptime among the rest.
+			var uptime bool
+			b.Eval(`!!document.querySelector("#server-7 .c-uptime").offsetHeight`, &uptime)
+			if width < 720 && !uptime {
+				t.Error("a card lacks the uptime")
+			}
 			if width > 1000 && seen.Card > 0 {
 				t.Errorf("the table is %d px wider than its card", seen.Card)
 			}
