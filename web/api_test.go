@@ -123,6 +123,8 @@ func TestMarks(t *testing.T) {
 	}
 	wantProblem(t, x.do(t, "DELETE", made.Header().Get("Location"), ""), 404, kindNotFound, "")
 	wantProblem(t, x.do(t, "DELETE", "/api/v1/marks/x", ""), 404, kindNotFound, "")
+	x.store.marks = append(x.store.marks, monolith.Mark{ID: 77, At: noon, Kind: monolith.MarkRename, Text: "renamed: a → b"})
+	wantProblem(t, x.do(t, "DELETE", "/api/v1/marks/77", ""), 409, kindConflict, "")
 	wantProblem(t, x.get(t, "/api/v1/marks?kind=notes"), 400, kindInvalid, "kind")
 }
 

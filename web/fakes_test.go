@@ -206,6 +206,9 @@ func (f *fakeStore) AddMark(_ context.Context, m *monolith.Mark) error {
 
 func (f *fakeStore) DeleteMark(_ context.Context, id int64) error {
 	defer f.lock()()
+	if slices.ContainsFunc(f.marks, func(m monolith.Mark) bool { return m.ID == id && m.Kind != monolith.MarkNote }) {
+		return monolith.ErrConflict
+	}
 	before := len(f.marks)
 	if f.marks = slices.DeleteFunc(f.marks, func(m monolith.Mark) bool { return m.ID == id }); len(f.marks) == before {
 		return monolith.ErrNotFound

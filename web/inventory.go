@@ -36,6 +36,7 @@ type inventory struct {
 	next    time.Time // not asked again before, while it fails
 	trying  bool      // while it fails one caller at a time asks
 	why     error
+	answers int // so many reads of any kind were answered
 }
 
 // failure is the error of callers that do not ask; nil while the store answers.
@@ -55,23 +56,25 @@ func (v *inventory) down() time.Time {
 	return v.since
 }
 
-// mayTry reports whether the store is asked now.
-func (v *inventory) mayTry() bool {
+// mayTry reports whether the store is asked now, and how many answers there were before.
+func (v *inventory) mayTry() (before int, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.since.IsZero() && (v.trying || v.now().Before(v.next)) {
-		return false
+		return 0, false
 	}
 	v.trying = true
-	return true
+	return v.answers, true
 }
 
 // learn takes the outcome of an attempt. keep stores what it gave.
-func (v *inventory) learn(ctx context.Context, err error, keep func()) {
+func (v *inventory) learn(ctx context.Context, before int, err error, keep func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.trying = false
 	switch now := v.now(); {
+	case errors.Is(err, context.DeadlineExceeded) && v.answers > before:
+		// The store answers others: it is busy, and this read had no turn.
 	case unanswered(err) && ctx.Err() == nil:
 		v.next = now.Add(inventoryAgain)
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -86,6 +89,7 @@ func (v *inventory) learn(ctx context.Context, err error, keep func()) {
 			v.log.InfoContext(ctx, "the store answers again", "after", now.Sub(v.since))
 		}
 		v.since, v.why = time.Time{}, nil
+		v.answers++
 		if err == nil {
 			keep()
 		}
@@ -99,14 +103,15 @@ func unanswered(err error) bool {
 
 // ask reads from the store within bounds. keep runs under the lock.
 func ask[T any](ctx context.Context, v *inventory, read func(context.Context) (T, error), keep func(T)) (T, error) {
-	if !v.mayTry() {
+	before, ok := v.mayTry()
+	if !ok {
 		var none T
 		return none, v.failure()
 	}
 	limited, cancel := context.WithTimeout(ctx, inventoryWait)
 	defer cancel()
 	got, err := read(limited)
-	v.learn(ctx, err, func() { keep(got) })
+	v.learn(ctx, before, err, func() { keep(got) })
 	if unanswered(err) && ctx.Err() == nil && !errors.Is(err, monolith.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", monolith.ErrUnavailable, err)
 	}
@@ -190,7 +195,13 @@ func reached[T any](ctx context.Context, v *inventory, read func() (T, error)) (
 		var none T
 		return none, err
 	}
-	return read()
+	got, err := read()
+	if err == nil {
+		v.mu.Lock()
+		v.answers++
+		v.mu.Unlock()
+	}
+	return got, err
 }
 
 // Read gives history; formulas are evaluated through it.

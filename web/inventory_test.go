@@ -160,3 +160,34 @@ func TestStoreThatHangsIsWaitedForOnce(t *testing.T) {
 		}
 	})
 }
+
+// busyStore lets the lists wait while history is read.
+type busyStore struct {
+	hungStore
+	history func()
+}
+
+func (b busyStore) Servers(ctx context.Context) ([]monolith.Server, error) {
+	b.history()
+	return b.hungStore.Servers(ctx)
+}
+
+func TestBusyStoreIsNotTakenForDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newSite(t)
+		x.add(t, "db1", "")
+		x.get(t, "/api/v1/servers")
+		x.inventory.now = time.Now
+		x.inventory.Store = busyStore{hungStore{x.store}, func() {
+			if _, err := x.inventory.Marks(t.Context(), monolith.MarkQuery{}); err != nil {
+				t.Error(err)
+			}
+		}}
+		if list, err := x.inventory.Servers(t.Context()); err != nil || len(list) != 1 {
+			t.Errorf("%v, %v", list, err)
+		}
+		if x.trouble() != nil {
+			t.Error("a store that answers others is called dead")
+		}
+	})
+}
