@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +59,10 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	needFrontEnd(t)
 	store := mysqltest.MariaDB(t, mysqltest.Options("innodb_flush_log_at_trx_commit=1"))
 	dsn := watched(t)
-	p := serve(t, build(t), []string{"MONOLITH_STORE=" + store.NewDatabase(t)}, "--data", t.TempDir(), "--migrate", "--server", dsn)
+	place := store.NewDatabase(t)
+	_, schema, _ := strings.Cut(place, ")/")
+	schema, _, _ = strings.Cut(schema, "?")
+	p := serve(t, build(t), []string{"MONOLITH_STORE=" + place}, "--data", t.TempDir(), "--migrate", "--server", dsn)
 	begin := time.Now()
 	change := map[string]any{"schedules": map[string]string{"fast": "@every 2s"}, "group": "acme/prod"}
 	if status := p.do(http.MethodPatch, "/api/v1/servers/db1", change, nil); status != http.StatusOK {
@@ -98,7 +102,28 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	if s := p.values("db1", "status.Threads_connected", begin); s.gap() {
 		t.Errorf("history has a gap: %v", s.Series[0].V)
 	}
+
+	t.Log("it hangs: nobody waits long for it")
+	store.Signal(t, syscall.SIGSTOP)
+	trouble := func() bool { _, text := p.page("/"); return strings.Contains(text, "can't be reached") }
+	until(t, "the page says so", 20*time.Second, trouble)
+	for _, path := range []string{"/", "/servers/db1", "/servers/db1/status", "/servers/db1/replication"} {
+		asked := time.Now()
+		status, text := p.page(path)
+		if took := time.Since(asked); status != http.StatusOK || !strings.Contains(text, "can't be reached") || took > 5*time.Second {
+			t.Errorf("%s of a store that hangs: %d after %v", path, status, took)
+		}
+	}
+	store.Signal(t, syscall.SIGCONT)
+	until(t, "the page is quiet again", 40*time.Second, func() bool { return !trouble() && p.get("/readyz", nil) == http.StatusOK })
 	p.stop()
+	var rows, polls int
+	if err := store.DB(t).QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(DISTINCT seq) FROM "+schema+".head").Scan(&rows, &polls); err != nil {
+		t.Fatal(err)
+	}
+	if rows == 0 || rows != polls {
+		t.Errorf("the store holds %d rows of %d polls", rows, polls)
+	}
 }
 
 // TestLockedStore holds the write lock of the embedded store, as a backup or a curious hand would.
