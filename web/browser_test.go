@@ -183,6 +183,7 @@ func TestBrowserPartsKeepTheirDistance(t *testing.T) {
 	apart(".graphs.alone", "form.with button")
 	b.Press("?")
 	apart("#help .keys", "#help .buttons button")
+	b.Screenshot("help")
 	b.Open(url + "/graphs/new?server=db1")
 	apart("#graph-form .grid", "#graph-form .buttons button")
 	b.Open(url + "/settings")
@@ -243,6 +244,7 @@ func TestBrowserSeveralServersOnOneGraph(t *testing.T) {
 		const swatches = [...panel.querySelectorAll(".legend .swatch")].map((e) => e.innerHTML)
 		return swatches.length > 3 && new Set(swatches).size === swatches.length && !swatches.some((s) => s.includes("opacity=\"0.75\""))
 	})`, browsertest.Patience)
+	b.Screenshot("several-servers")
 }
 
 func TestBrowserSaysThatLastWeekIsEmpty(t *testing.T) {
@@ -360,6 +362,7 @@ func TestBrowserOrdersServers(t *testing.T) {
 	choose("#server-5", "Move to a group…")
 	b.Wait("#move-dialog[open]")
 	b.Until(`[...document.querySelectorAll("#move-groups option")].some((o) => o.value === "client1/prod")`, browsertest.Patience)
+	b.Screenshot("move-to-a-group")
 	b.Type("#move-group", "/acme/new/\r")
 	b.WaitGone("#move-dialog")
 	is("acme/new", "db5")
@@ -388,6 +391,7 @@ func TestBrowserEditor(t *testing.T) {
 	// The fields beside it stay as they are, and the preview says what it waits for.
 	b.Until(`((heights) => Math.max(...heights) - Math.min(...heights) <= 3)([...document.querySelectorAll(".line-row:first-child :is(input, select)")].map((e) => e.getBoundingClientRect().height))`, browsertest.Patience)
 	b.Until("document.querySelector('#preview .plot-note')?.textContent.includes('once every formula makes sense')", browsertest.Patience)
+	b.Screenshot("editor-error")
 	b.Eval("document.querySelector('[name=expr]').value = ''", nil)
 	b.Type("[name=expr]", "Threads_run")
 	b.Wait(".complete li")

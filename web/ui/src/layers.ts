@@ -37,10 +37,12 @@ export function shown(line: Line, chosen: Set<string> | null, wanted: Set<string
 export interface Look {
   style: Style;
   colour: number;
+  band: boolean; // from min to max behind it
 }
 
 // looksOf gives the looks of a panel's lines. Limits and states have colours of their own. Lines of several servers
-// are never stacked, since the sum over servers means nothing, and no two of them share a colour.
+// are never stacked, since the sum over servers means nothing, no two of them share a colour, and they have no bands,
+// which would hide one another.
 export function looksOf(panel: Panel): Look[] {
   const lines = panel.lines ?? [];
   const several = new Set(lines.map((l) => l.server ?? "")).size > 1;
@@ -48,7 +50,7 @@ export function looksOf(panel: Panel): Look[] {
   return lines.map((line) => {
     const style = several && line.style === "stack" ? "line" : line.style;
     const plain = style === "strip" || style === "none" || (style === "limit" && !several);
-    return { style, colour: plain ? -1 : next++ };
+    return { style, colour: plain ? -1 : next++, band: !several && style !== "limit" };
   });
 }
 
@@ -62,7 +64,7 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
   let total: Column | null = null, totalAgo: Column | null = null, under: number | undefined;
   const looks = looksOf(panel);
   for (const [i, line] of (panel.lines ?? []).entries()) {
-    const { style, colour } = looks[i]!;
+    const { style, colour, band } = looks[i]!;
     const layer: Layer = { line, label: labelOf(line), style, place: 0, colour, scale: line.right ? "r" : "y" };
     if (style === "strip") {
       layer.place = add(show(line) ? line.v : nothing());
@@ -89,7 +91,7 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
       }
     } else {
       layer.place = add(signed(line.v));
-      if (line.min && line.max && line.style !== "limit" && line.style !== "stack") {
+      if (line.min && line.max && band) {
         layer.high = add(signed(sign === 1 ? line.max : line.min));
         layer.low = add(signed(sign === 1 ? line.min : line.max));
       }

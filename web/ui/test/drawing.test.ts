@@ -55,6 +55,9 @@ test("lines of several servers are not stacked on each other, and no two look th
   assert.ok(l.layers.every((layer) => layer.under === undefined && layer.style !== "stack"));
   const looks = looksOf(d.panels![0]!).map(({ colour }) => lineColour(colour) + JSON.stringify(lineDash(colour)));
   assert.equal(new Set(looks).size, looks.length, looks.join("\n"));
+  const banded = lines.slice(0, 6).map((one) => ({ ...one, style: "line" as const, min: one.v, max: one.v }));
+  const bands = (some: Line[]): number => layersOf(drawing([0, 1], ...some), { title: "", unit: "", lines: some }, () => true).layers.filter((layer) => layer.high !== undefined).length;
+  assert.deepEqual([bands(banded), bands(banded.slice(0, 5))], [0, 5]);
   // One server's own stack stays one.
   const alone = drawing([0, 1], ...lines.slice(0, 5));
   assert.deepEqual(layersOf(alone, alone.panels![0]!, () => true).columns[5], [5, 10]);
