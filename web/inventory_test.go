@@ -41,6 +41,10 @@ func TestPagesGoOnWithoutTheStore(t *testing.T) {
 		"/servers/db1/processes":   {"db1"},
 		"/servers/db1/status":      {"Threads_running"},
 		"/servers/db1/monitoring":  {"status"},
+		"/servers/db1/graphs":      {"The store could not tell the graphs of your own", "query-rate"},
+		"/servers/db1/variables":   {"max_connections", "The store could not tell when variables were changed"},
+		"/servers/db1/schemas":     {"db1"},
+		"/servers/db1/accounts":    {"db1"},
 		"/rows?server=db1":         {"db1"},
 	} {
 		got := x.get(t, target, "Accept", "text/html")

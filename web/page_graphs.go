@@ -96,7 +96,7 @@ func (s *Server) graphsPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := graphsTab{serverPage: p}
 	custom, err := s.customFigures(r, &p, "")
-	if err != nil {
+	if err = data.unread(err, "the graphs of your own"); err != nil {
 		return err
 	}
 	if len(custom) > 0 {

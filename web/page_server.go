@@ -20,6 +20,7 @@ type serverPage struct {
 	Tab    string
 	Tabs   []tab
 	Range  timeRange
+	Unread []string // what a store that does not answer could not tell
 }
 
 // tab is one page of a server.
@@ -106,7 +107,6 @@ type overview struct {
 	Custom   []figure
 	Recent   []monolith.Change
 	Replicas []monolith.Replica
-	Unread   []string // what the store could not tell
 }
 
 func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
@@ -146,9 +146,9 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // unread notes what a store that does not answer could not tell; other errors it gives back.
-func (d *overview) unread(err error, what string) error {
+func (p *serverPage) unread(err error, what string) error {
 	if unanswered(err) {
-		d.Unread = append(d.Unread, what)
+		p.Unread = append(p.Unread, what)
 		return nil
 	}
 	return err

@@ -103,7 +103,7 @@ func (s *Server) variablesPage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	changes, err := s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: "variable.", Limit: 5000})
-	if err != nil {
+	if err = d.unread(err, "when variables were changed"); err != nil {
 		return err
 	}
 	newest := map[string]*monolith.Change{}
