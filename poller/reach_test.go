@@ -200,6 +200,9 @@ func TestPrintedGrantsAreEnough(t *testing.T) {
 			if report = p.Test(t.Context(), server); len(report.Grants) > 0 {
 				t.Errorf("still printed: %q", report.Grants)
 			}
+			if i := slices.IndexFunc(report.Steps, func(s monolith.TestStep) bool { return s.Name == "sizes" }); i < 0 || !strings.Contains(report.Steps[i].Text, "not measured") {
+				t.Errorf("the sizes were measured, or not looked at: %+v", report.Steps)
+			}
 			w := follow(t, server)
 			w.next(t, "every collector", func(*monolith.Snapshot) bool { return everyOneRan(w) })
 			for _, c := range w.Collectors(1) {
