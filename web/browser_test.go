@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,9 +106,18 @@ func TestBrowserFirstScreen(t *testing.T) {
 	// Fresh cells stand in the columns of the old ones.
 	b.Until(`((heads) => [...document.querySelectorAll('#servers tr.server')].every((row) =>
 		[...row.cells].every((cell, i) => cell.classList.contains(heads[i].classList[0]))))(document.querySelector('#servers thead tr').cells)`, browsertest.Patience)
-	b.Click("#server-2 [data-menu]")
-	b.Wait(".row-menu")
-	b.Eval("[...document.querySelectorAll('.row-menu button')].find((e) => e.textContent === 'Pause polling').click()", nil)
+	choose := func(row, item string) { chooseAction(b, row, item) }
+	choose("#server-2", "Poll now")
+	eventually(t, "db2 is polled at once", func() bool {
+		x.poller.mu.Lock()
+		defer x.poller.mu.Unlock()
+		return slices.Equal(x.poller.polled, []monolith.ServerID{2})
+	})
+	choose("#server-2", "Pause polling")
+	b.Until("document.querySelector('#server-2 .c-state').textContent.includes('paused')", browsertest.Patience)
+	choose("#server-2", "Resume polling")
+	b.Until("!document.querySelector('#server-2 .c-state').textContent.includes('paused')", browsertest.Patience)
+	choose("#server-2", "Pause polling")
 	b.Until("document.querySelector('#server-2 .c-state').textContent.includes('paused')", browsertest.Patience)
 	if s, err := x.store.Server(t.Context(), "db2"); err != nil || !s.Paused {
 		t.Errorf("db2 is not paused: %v", err)
@@ -197,6 +207,13 @@ func TestBrowserFiltersByTheChoiceAlone(t *testing.T) {
 	b.Wait("#jump-button")
 	b.Choose("select[name=env]", "dev")
 	b.Until("location.search.includes('env=dev') && document.querySelectorAll('tr.server').length === 2", browsertest.Patience)
+}
+
+// chooseAction opens the menu of a row of the first screen and takes one of its items.
+func chooseAction(b *browsertest.Browser, row, item string) {
+	b.Click(row + " [data-menu]")
+	b.Wait(".row-menu")
+	b.Eval(fmt.Sprintf("[...document.querySelectorAll('.row-menu [role=menuitem]')].find((e) => e.textContent === %q).click()", item), nil)
 }
 
 // ordered gives the names of a group's servers in the order that the store keeps.
@@ -320,11 +337,7 @@ func TestBrowserKeys(t *testing.T) {
 func TestBrowserOrdersServers(t *testing.T) {
 	x, b, url := openFleet(t, 6) // db1 and db4 stand in client1/prod, db2 and db5 in client1/stage
 	b.Open(url + "/")
-	choose := func(row, item string) {
-		b.Click(row + " [data-menu]")
-		b.Wait(".row-menu")
-		b.Eval(fmt.Sprintf("[...document.querySelectorAll('.row-menu [role=menuitem]')].find((e) => e.textContent === %q).click()", item), nil)
-	}
+	choose := func(row, item string) { chooseAction(b, row, item) }
 	is := func(group, want string) {
 		t.Helper()
 		eventually(t, group+" holds "+want, func() bool { return x.ordered(t, group) == want })

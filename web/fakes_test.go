@@ -296,6 +296,8 @@ func (f *fakePoller) Collectors(monolith.ServerID) []monolith.CollectorStatus {
 }
 
 func (f *fakePoller) PollNow(id monolith.ServerID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.polled = append(f.polled, id)
 	return nil
 }
