@@ -28,6 +28,9 @@ type Range struct {
 	// answered completely since the first poll and the name was never there. A name that is neither in
 	// Series nor here is missing for another reason (collector off or failed, nothing polled yet).
 	Absent []string
+	// Damaged counts the kept blocks and stretches of polls in the range that can't be read, whole or in
+	// part. They are gaps.
+	Damaged int
 }
 
 // Series is one metric of one instance on the grid of its [Range]. NaN means "no value": a gap. Slices

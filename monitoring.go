@@ -130,6 +130,8 @@ type StoreStatistics struct {
 	Packs, PackErrors     uint64        // tails packed into blocks
 	PackTime              time.Duration
 	PurgedRows            uint64
+	DamagedPolls          uint64 // kept polls that could not be read, each time that they were met
+	DamagedBlocks         uint64 // blocks of history that could not be read, whole or in part; each counts once
 	Reads                 uint64
 	ReadTime              time.Duration
 	SpoolPolls            int   // polls that wait in memory

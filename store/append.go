@@ -57,7 +57,7 @@ func (db *DB) Append(s *monolith.Snapshot) {
 		t.section(db, s, &s.Sections[i], w)
 	}
 	t.dropLost()
-	lagging := db.failing.Load() && len(t.polls)-t.key >= tailPolls/6
+	lagging := db.failing.Load() && len(t.polls)-t.key >= keyPolls/2
 	if t.rekey.Swap(false) || t.due(row.At) || lagging {
 		t.enc.Reset()
 	}

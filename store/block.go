@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -13,6 +11,7 @@ import (
 // block is one block of history: raw, or of a roll-up. It is kept in one row, or in parts where it is
 // larger than a row should be.
 type block struct {
+	id                int64 // of its first row, when it was read
 	tier              int
 	start             int64 // unix ms; its place among the server's blocks of the tier
 	first, last       int64 // unix ms of what is inside
@@ -76,22 +75,29 @@ func (db *DB) rollup(ctx context.Context, t *tail, tier int, cells *history.Tier
 			return nil, err
 		}
 		b := block{tier: tier, start: start.UnixMilli(), first: first.UnixMilli(), last: last.UnixMilli()}
-		var reader *history.TierReader
 		if len(old) > 0 {
-			if reader, err = history.OpenTier(old[0].payload); err != nil {
-				return nil, fmt.Errorf("%s block of %s: %w", tierNames[tier], start.Format(time.DateOnly), err)
+			var reader *history.TierReader
+			if reader, err = history.OpenTier(old[0].payload); err == nil {
+				b.payload, err = history.MarshalTier(reader, part)
 			}
-			b.first, b.last = min(b.first, old[0].first), max(b.last, old[0].last)
+			if err == nil {
+				b.first, b.last = min(b.first, old[0].first), max(b.last, old[0].last)
+			} else {
+				// It is replaced: what it held is lost in any case, and the new cells must not be.
+				db.blockDamaged(t, tier, old[0].start, old[0].id, err)
+			}
 		}
-		if b.payload, err = history.MarshalTier(reader, part); err != nil {
-			return nil, err
+		if b.payload == nil {
+			if b.payload, err = history.MarshalTier(nil, part); err != nil {
+				return nil, err
+			}
 		}
 		blocks = append(blocks, b)
 	}
 	return blocks, nil
 }
 
-// lastBlock gives the server's newest raw block, nil when there is none: counters go on from it.
+// lastBlock gives the server's newest raw block, nil when there is none that can be read: counters go on from it.
 func (db *DB) lastBlock(ctx context.Context, t *tail) (history.Polls, error) {
 	t.mu.Lock()
 	packed := t.packed
@@ -103,7 +109,12 @@ func (db *DB) lastBlock(ctx context.Context, t *tail) (history.Polls, error) {
 	if err != nil || len(blocks) == 0 {
 		return nil, err
 	}
-	return history.Open(blocks[0].payload)
+	before, err := history.Open(blocks[0].payload)
+	if err != nil {
+		db.blockDamaged(t, tierRaw, blocks[0].start, blocks[0].id, err)
+		return nil, nil
+	}
+	return before, nil
 }
 
 // queryer is a pool or a transaction.
@@ -114,7 +125,7 @@ type queryer interface {
 // readBlocks reads a server's blocks in the order of their start, parts joined. where continues "WHERE
 // server_id = ?".
 func readBlocks(ctx context.Context, q queryer, where string, t *tail, args ...any) ([]block, error) {
-	rows, err := q.QueryxContext(ctx, `SELECT tier, start_ms, part, first_ms, last_ms, first_seq, last_seq, polls, payload
+	rows, err := q.QueryxContext(ctx, `SELECT id, tier, start_ms, part, first_ms, last_ms, first_seq, last_seq, polls, payload
 		FROM history_block WHERE server_id = ? `+where+` ORDER BY tier, start_ms, part`, append([]any{int64(t.id)}, args...)...)
 	if err != nil {
 		return nil, err
@@ -124,10 +135,10 @@ func readBlocks(ctx context.Context, q queryer, where string, t *tail, args ...a
 	for rows.Next() {
 		var b block
 		var part int
-		if err := rows.Scan(&b.tier, &b.start, &part, &b.first, &b.last, &b.firstSeq, &b.lastSeq, &b.polls, &b.payload); err != nil {
+		if err := rows.Scan(&b.id, &b.tier, &b.start, &part, &b.first, &b.last, &b.firstSeq, &b.lastSeq, &b.polls, &b.payload); err != nil {
 			return nil, err
 		}
-		if part > 0 && len(blocks) > 0 {
+		if n := len(blocks); part > 0 && n > 0 && blocks[n-1].tier == b.tier && blocks[n-1].start == b.start {
 			blocks[len(blocks)-1].payload = append(blocks[len(blocks)-1].payload, b.payload...)
 			continue
 		}

@@ -3,9 +3,7 @@ package store
 import (
 	"container/list"
 	"context"
-	"fmt"
 	"sync"
-	"time"
 
 	"monolith/store/history"
 )
@@ -89,7 +87,7 @@ func places(ctx context.Context, q queryer, where string, t *tail, args ...any) 
 		if err := rows.Scan(&id, &p.tier, &p.start, &part, &p.last, &p.firstSeq); err != nil {
 			return nil, err
 		}
-		if part > 0 && len(found) > 0 {
+		if n := len(found); part > 0 && n > 0 && found[n-1].tier == p.tier && found[n-1].start == p.start {
 			found[len(found)-1].ids = append(found[len(found)-1].ids, id)
 			continue
 		}
@@ -100,8 +98,8 @@ func places(ctx context.Context, q queryer, where string, t *tail, args ...any) 
 }
 
 // openBlocks opens those blocks that are not in the cache. A block that was purged or rewritten meanwhile
-// is left out.
-func (db *DB) openBlocks(ctx context.Context, q queryer, found []place) ([]place, error) {
+// is left out, and so is one that can't be read: damaged says how many.
+func (db *DB) openBlocks(ctx context.Context, q queryer, t *tail, found []place) (there []place, damaged int, err error) {
 	var missing []any
 	for i := range found {
 		o, ok := db.cache.get(found[i].ids[0])
@@ -115,12 +113,12 @@ func (db *DB) openBlocks(ctx context.Context, q queryer, found []place) ([]place
 	payloads := make(map[int64][]byte, len(missing))
 	for len(missing) > 0 {
 		n := min(len(missing), insertRows)
-		if err := readPayloads(ctx, q, missing[:n], payloads); err != nil {
-			return nil, err
+		if err := db.readEach(ctx, q, missing[:n], payloads); err != nil {
+			return nil, 0, err
 		}
 		missing = missing[n:]
 	}
-	there := found[:0]
+	there = found[:0]
 	for _, p := range found {
 		if p.block != (opened{}) {
 			there = append(there, p)
@@ -140,12 +138,33 @@ func (db *DB) openBlocks(ctx context.Context, q queryer, found []place) ([]place
 			p.block.tier, err = history.OpenTier(payload)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s block of %s: %w", tierNames[p.tier], time.UnixMilli(p.start).UTC().Format(time.RFC3339), err)
+			db.blockDamaged(t, p.tier, p.start, p.ids[0], err)
+			damaged++
+			continue
 		}
 		db.cache.put(p.ids[0], p.block, len(payload))
 		there = append(there, p)
 	}
-	return there, nil
+	return there, damaged, nil
+}
+
+// readEach reads payloads together, and where the engine can't read its own data one by one: what is damaged
+// comes out empty.
+func (db *DB) readEach(ctx context.Context, q queryer, ids []any, into map[int64][]byte) error {
+	err := readPayloads(ctx, q, ids, into)
+	if err == nil || !db.dialect.corrupt(err) {
+		return err
+	}
+	for _, id := range ids {
+		switch err := readPayloads(ctx, q, []any{id}, into); {
+		case err == nil:
+		case db.dialect.corrupt(err):
+			into[id.(int64)] = nil
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 func readPayloads(ctx context.Context, q queryer, ids []any, into map[int64][]byte) error {

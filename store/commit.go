@@ -25,7 +25,9 @@ func (db *DB) flush(ctx context.Context) error {
 		db.count.commitTime.Add(int64(time.Since(start)))
 		if err != nil {
 			db.spool.failed()
-			db.failing.Store(true)
+			if !db.failing.Swap(true) {
+				db.shaken()
+			}
 			db.count.failingSince.CompareAndSwap(0, db.now().UnixMilli())
 			db.count.commitErrors.Add(1)
 			return fmt.Errorf("store: commit %d polls: %w", len(batch), db.unavailable(err))
@@ -58,6 +60,17 @@ type attempt struct {
 // commit writes a part of the queue in one transaction. When the outcome of the attempt before is not
 // known, it is found by its last key, and what it wrote is left alone.
 func (db *DB) commit(ctx context.Context, batch, carried []*work) error {
+	if err := db.mayWrite(ctx); err != nil {
+		return err
+	}
+	if db.recount.Load() {
+		var last int
+		if err := db.w.GetContext(ctx, &last, "SELECT COALESCE(MAX(id), 0) FROM metric"); err != nil {
+			return err
+		}
+		db.names.storedOnly(last)
+		db.recount.Store(false)
+	}
 	if a := db.unsure; a.last != 0 {
 		var there int
 		if err := db.w.GetContext(ctx, &there, "SELECT COUNT(*) FROM head WHERE id = ?", a.last); err != nil {

@@ -19,6 +19,7 @@ type dialect struct {
 	open      func(ctx context.Context, c Config) (w, r *sqlx.DB, place string, err error)
 	duplicate func(error) bool // a unique key was violated
 	transient func(error) bool // trying again later may work
+	corrupt   func(error) bool // the engine can't read its own data
 	dead      func(error) bool // the connection is gone, and what it held on the server with it
 	usage     func(ctx context.Context, r *sqlx.DB) (bytes, free int64, err error)
 	version   func(ctx context.Context, r *sqlx.DB) (string, error)

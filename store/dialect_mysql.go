@@ -34,7 +34,14 @@ func mysqlDialect() *dialect {
 		},
 		open:      openMySQL,
 		duplicate: func(err error) bool { return mysqlCode(err) == 1062 },
-		dead:      mysqlDead,
+		corrupt: func(err error) bool {
+			switch mysqlCode(err) {
+			case 126, 127, 1034, 1035, 1194, 1195, 1712: // table or index
+				return true
+			}
+			return false
+		},
+		dead: mysqlDead,
 		transient: func(err error) bool {
 			switch mysqlCode(err) {
 			case 1040, 1053, 1077, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1290, 1836: // full, going down, network, locks, read only

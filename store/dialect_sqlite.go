@@ -35,6 +35,10 @@ func sqliteDialect() *dialect {
 			return errors.As(err, &e) &&
 				(e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 		},
+		corrupt: func(err error) bool {
+			var e *sqlite.Error
+			return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
+		},
 		dead: func(error) bool { return false },
 		transient: func(err error) bool {
 			var e *sqlite.Error

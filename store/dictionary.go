@@ -127,3 +127,10 @@ func (d *dictionary) committed(end int) {
 	defer d.mu.Unlock()
 	d.stored = max(d.stored, end-1)
 }
+
+// storedOnly says that ids above last are not in the store, whatever was said before.
+func (d *dictionary) storedOnly(last int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stored = min(d.stored, last)
+}

@@ -192,7 +192,9 @@ func (db *DB) LastState(ctx context.Context, id monolith.ServerID) (*monolith.St
 	for _, row := range rows {
 		have[row.Part] = answer{row.Part, row.At, func(s *monolith.Snapshot) error {
 			value, err := db.decodeLatest(row.Part, row.Payload)
-			setLatest(s, value)
+			if err == nil {
+				setLatest(s, value)
+			}
 			return err
 		}}
 	}
@@ -228,13 +230,13 @@ func (db *DB) LastState(ctx context.Context, id monolith.ServerID) (*monolith.St
 			if status, ok := have[partStatus]; ok {
 				// It was not written at each moment; what it says holds for all.
 				if err := status.set(snap); err != nil {
-					return nil, err
+					db.log.Warn("the newest answer can't be read", "server_id", int64(id), "part", partStatus, "error", err)
 				}
 			}
 			snap.Taken = snap.At
 		}
 		if err := answers[i].set(snap); err != nil {
-			return nil, err
+			db.log.Warn("the newest answer can't be read", "server_id", int64(id), "part", a.part, "error", err)
 		}
 	}
 	return state.With(snap), nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -15,23 +16,34 @@ import (
 func (db *DB) load(ctx context.Context) error {
 	return db.inRead(ctx, func(tx *sqlx.Tx) error {
 		for _, step := range []struct {
-			doing string
-			do    func(context.Context, *sqlx.Tx) error
+			doing, tables string
+			do            func(context.Context, *sqlx.Tx) error
 		}{
-			{"load the metrics", db.loadMetrics},
-			{"load the servers", db.loadServers},
-			{"load the servers' metrics", db.loadSeen},
-			{"load the texts", db.loadTexts},
-			{"load the newest polls", db.loadHead},
-			{"load the newest answers", db.loadLatest},
+			{"load the metrics", "metric", db.loadMetrics},
+			{"load the servers", "server or progress", db.loadServers},
+			{"load the servers' metrics", "server_metric", db.loadSeen},
+			{"load the texts", "text_change", db.loadTexts},
+			{"load the newest polls", "head or progress", db.loadHead},
+			{"load the newest answers", "latest", db.loadLatest},
 		} {
-			if err := step.do(ctx, tx); err != nil {
+			err := step.do(ctx, tx)
+			var row *rowError
+			if errors.As(err, &row) || err != nil && db.dialect.corrupt(err) {
+				return &OpenError{Place: db.place, Why: "it is damaged: table " + step.tables + " can't be read", Cure: damagedCure, Err: err}
+			}
+			if err != nil {
 				return db.failed(step.doing, err)
 			}
 		}
 		return nil
 	})
 }
+
+// rowError says that a row holds what its table can't: a number that is none, nothing where there must be something.
+type rowError struct{ err error }
+
+func (e *rowError) Error() string { return e.err.Error() }
+func (e *rowError) Unwrap() error { return e.err }
 
 // each runs a query and hands every row to scan, without gathering them first.
 func each(ctx context.Context, tx *sqlx.Tx, scan func(*sqlx.Rows) error, query string, args ...any) error {
@@ -42,7 +54,7 @@ func each(ctx context.Context, tx *sqlx.Tx, scan func(*sqlx.Rows) error, query s
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return err
+			return &rowError{err}
 		}
 	}
 	return rows.Err()
@@ -115,7 +127,7 @@ func (db *DB) loadTexts(ctx context.Context, tx *sqlx.Tx) error {
 }
 
 func (db *DB) loadHead(ctx context.Context, tx *sqlx.Tx) error {
-	broken := map[monolith.ServerID]bool{}
+	checks := map[monolith.ServerID]*replayer{}
 	err := each(ctx, tx, func(rows *sqlx.Rows) error {
 		var id monolith.ServerID
 		var p poll
@@ -130,35 +142,29 @@ func (db *DB) loadHead(ctx context.Context, tx *sqlx.Tx) error {
 		if t == nil || p.seq <= t.packed {
 			return nil
 		}
-		p.key = history.IsKey(p.payload)
-		if len(t.polls) == 0 && !p.key {
-			if !broken[id] {
-				broken[id] = true
-				db.log.Error("unpacked polls can't be read: the one they build on is missing", "server_id", int64(id), "seq", p.seq)
-			}
-			return nil
+		check := checks[id]
+		if check == nil {
+			check = newChecker()
+			check.seq = t.packed
+			checks[id] = check
 		}
-		t.put(p)
-		t.seq, t.committed = p.seq, p.seq
+		t.seq = max(t.seq, p.seq) // also of one that can't be read: its number is taken
+		t.committed = t.seq
+		if check.check(&p) {
+			p.key = history.IsKey(p.payload)
+			t.put(p)
+		}
 		return nil
 	}, "SELECT id, server_id, seq, at_ms, payload FROM head ORDER BY id")
 	if err != nil {
 		return err
 	}
-	// A poll's run is inside its payload.
-	for _, t := range db.byServer {
-		if len(t.polls) == 0 {
-			continue
-		}
-		rows, err := replay(t.polls[t.key:], 0)
-		if err != nil {
-			db.log.Error("unpacked polls can't be read", "server_id", int64(t.id), "error", err)
-			t.cutFront(len(t.polls))
-			continue
-		}
-		if r := rows.Rows(); len(r) > 0 {
-			t.run = r[len(r)-1].Run
-			t.interval = time.Duration(r[len(r)-1].Interval) * time.Millisecond
+	for id, check := range checks {
+		t := db.byServer[id]
+		db.holesFound(t, check.holes)
+		// A poll's run is inside its payload.
+		if check.last.Seq > 0 {
+			t.run, t.interval = check.last.Run, time.Duration(check.last.Interval)*time.Millisecond
 		}
 	}
 	var high int64

@@ -35,6 +35,7 @@ func (db *DB) mayWrite(ctx context.Context) error {
 	}
 	if again {
 		db.doubt.Store(true)
+		db.shaken()
 		db.log.Warn("the lock of the store was lost with its connection and taken again", "store", db.place)
 	}
 	if !db.doubt.Load() {
@@ -50,6 +51,16 @@ func (db *DB) mayWrite(ctx context.Context) error {
 	}
 	db.doubt.Store(false)
 	return nil
+}
+
+// shaken is called when the engine may have gone down: with settings that promise less than durability it
+// comes back without what it committed last. So the next poll of each server must need none before it, and
+// what the engine has of the dictionary is looked up again.
+func (db *DB) shaken() {
+	db.recount.Store(true)
+	for _, t := range db.tails() {
+		t.rekey.Store(true)
+	}
 }
 
 // exec runs one statement that writes.

@@ -136,3 +136,17 @@ func TestNothingIsWrittenOnceAnotherHadTheLock(t *testing.T) {
 		t.Errorf("the one that had lost the lock wrote: %s", diff)
 	}
 }
+
+func TestStoreThatMayForgetCommitsIsWarnedAbout(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.MariaDB(t, mysqltest.Options("innodb_flush_log_at_trx_commit=1"))
+	b := newBench(t, Config{DSN: server.NewDatabase(t), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
+	if b.said("innodb_flush_log_at_trx_commit") != 0 {
+		t.Errorf("a durable store is warned about: %s", b.log)
+	}
+	server.Exec(t, "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+	b.reopen()
+	if b.said("innodb_flush_log_at_trx_commit=2") != 1 {
+		t.Errorf("the log says %q", b.log)
+	}
+}

@@ -65,13 +65,14 @@ func (t *tail) ripe(now int64) []poll {
 	if len(t.polls) == 0 || t.deleted.Load() {
 		return nil
 	}
-	cut := t.key
+	cut, first := t.key, t.polls[0].at
 	quiet := now-t.polls[len(t.polls)-1].at >= (tailAge / 4).Milliseconds()
-	if quiet && t.due(now) && t.committed >= t.seq {
+	switch {
+	case cut >= tailPolls, cut > 0 && t.polls[cut].at-first >= tailAge.Milliseconds():
+	case quiet && now-first >= tailAge.Milliseconds() && t.committed >= t.seq:
 		t.enc.Reset()
 		cut = len(t.polls)
-	}
-	if cut < tailPolls && (cut == 0 || now-t.polls[0].at < tailAge.Milliseconds()) {
+	default:
 		return nil
 	}
 	for cut > history.MaxRows || cut > 0 && t.polls[cut-1].seq > t.committed {
@@ -86,16 +87,17 @@ func (t *tail) ripe(now int64) []poll {
 // blocks and how far the server is packed are written in one transaction: a head row up to there counts
 // no more, whether it is deleted already or not.
 func (db *DB) packTail(ctx context.Context, t *tail, polls []poll) error {
-	columns, err := replay(polls)
-	if err != nil {
-		return err
+	columns, holes := replay(polls)
+	db.holesFound(t, holes)
+	if len(columns.Rows()) == 0 {
+		return db.passOver(ctx, t, polls)
 	}
 	raw, err := history.Marshal(columns)
 	if err != nil {
 		return err
 	}
 	blocks := []block{{tier: tierRaw, start: polls[0].at, first: polls[0].at, last: polls[len(polls)-1].at,
-		firstSeq: polls[0].seq, lastSeq: polls[len(polls)-1].seq, polls: len(polls), payload: raw}}
+		firstSeq: polls[0].seq, lastSeq: polls[len(polls)-1].seq, polls: len(columns.Rows()), payload: raw}}
 	before, err := db.lastBlock(ctx, t)
 	if err != nil {
 		return err
@@ -142,22 +144,48 @@ func (db *DB) packTail(ctx context.Context, t *tail, polls []poll) error {
 		if err := db.putSeen(ctx, tx, t, last.At); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, db.dialect.upsert("progress", []string{"server_id"}, []string{"packed_seq", "packed_ms", "seq", "run", "head_id"}),
-			int64(t.id), last.Seq, last.At, last.Seq, last.Run, polls[len(polls)-1].id)
-		return err
+		return db.putProgress(ctx, tx, t, &polls[len(polls)-1], last.Run)
 	})
 	if err != nil {
 		return err
 	}
+	t.packedUpTo(polls[len(polls)-1].seq)
+	return nil
+}
+
+// putProgress writes up to which poll a server is packed. A head row up to there counts no more.
+func (db *DB) putProgress(ctx context.Context, tx *sqlx.Tx, t *tail, last *poll, run uint32) error {
+	t.mu.Lock()
+	seq := max(last.seq, t.committed) // also of polls that were there and can't be read
+	t.mu.Unlock()
+	_, err := tx.ExecContext(ctx, db.dialect.upsert("progress", []string{"server_id"}, []string{"packed_seq", "packed_ms", "seq", "run", "head_id"}),
+		int64(t.id), last.seq, last.at, seq, run, last.id)
+	return err
+}
+
+// packedUpTo takes what is in a block from the tail.
+func (t *tail) packedUpTo(seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.packed = last.Seq
+	t.packed = seq
 	n := 0
-	for n < len(t.polls) && t.polls[n].seq <= last.Seq {
+	for n < len(t.polls) && t.polls[n].seq <= seq {
 		n++
 	}
 	t.cutFront(n)
-	return nil
+}
+
+// passOver gives up polls of which none can be read, so that they don't hold back the others.
+func (db *DB) passOver(ctx context.Context, t *tail, polls []poll) error {
+	last := &polls[len(polls)-1]
+	t.mu.Lock()
+	run := t.run
+	t.mu.Unlock()
+	err := db.inTx(ctx, func(tx *sqlx.Tx) error { return db.putProgress(ctx, tx, t, last, run) })
+	if err == nil {
+		t.packedUpTo(last.seq)
+	}
+	return err
 }
 
 // putSeen writes once a day when the server's metrics last came. The metrics of the poll are those

@@ -31,7 +31,7 @@ type want struct {
 
 // Read answers a query in equal steps. The newest part comes from memory, the rest from blocks of the
 // finest tier that suits the step and reaches back far enough; where it does not, a coarser one serves the
-// older part. A server without history gives an empty range. It implements the formula package's source.
+// older part. A server without history gives an empty range. What is damaged is a gap, counted in Damaged. It implements the formula package's source.
 func (db *DB) Read(ctx context.Context, q monolith.Query) (*monolith.Range, error) {
 	start := time.Now()
 	defer func() {
@@ -85,7 +85,7 @@ func (db *DB) Read(ctx context.Context, q monolith.Query) (*monolith.Range, erro
 			r.Series = append(r.Series, s)
 		}
 	}
-	r.Tier = tierNames[tier]
+	r.Tier, r.Damaged = tierNames[tier], plan.damaged
 	return &r, nil
 }
 
@@ -136,6 +136,7 @@ type reading struct {
 	step     time.Duration
 	interval time.Duration
 	packed   uint64        // seq of the last poll that was in a block then
+	damaged  int           // blocks and stretches of polls that can't be read
 	lookBack time.Duration // how far before from a value may lie that still counts
 }
 
@@ -163,7 +164,7 @@ func (p *reading) numbers(ctx context.Context, wants []want) (tier int, err erro
 			}
 			if blocks, tier, err = p.blocks(ctx, p.db.r, since); err == nil {
 				blocks = slices.DeleteFunc(blocks, func(b place) bool { return b.tier == tierRaw && b.firstSeq > packed })
-				blocks, err = p.db.openBlocks(ctx, p.db.r, blocks)
+				blocks, p.damaged, err = p.db.openBlocks(ctx, p.db.r, p.tail, blocks)
 			}
 		} else {
 			err = p.db.inRead(ctx, func(tx *sqlx.Tx) error {
@@ -177,7 +178,7 @@ func (p *reading) numbers(ctx context.Context, wants []want) (tier int, err erro
 				if blocks, tier, err = p.blocks(ctx, tx, since); err != nil {
 					return err
 				}
-				blocks, err = p.db.openBlocks(ctx, tx, blocks)
+				blocks, p.damaged, err = p.db.openBlocks(ctx, tx, p.tail, blocks)
 				return err
 			})
 		}
@@ -186,11 +187,13 @@ func (p *reading) numbers(ctx context.Context, wants []want) (tier int, err erro
 		}
 		for _, b := range blocks {
 			if err := p.feed(b, wants); err != nil {
-				return tier, fmt.Errorf("%s block of %s: %w", tierNames[b.tier], time.UnixMilli(b.start).UTC().Format(time.RFC3339), err)
+				p.db.blockDamaged(p.tail, b.tier, b.start, b.ids[0], err)
+				p.damaged++
 			}
 		}
 	}
-	return tier, p.feedTail(packed, since, ids, wants)
+	p.feedTail(packed, since, ids, wants)
+	return tier, nil
 }
 
 // wanted gives the coarsest tier whose buckets are not longer than the step.
@@ -270,17 +273,20 @@ func (p *reading) seam(ctx context.Context, q queryer, level int) (int64, error)
 	return (begin.Int64 + step - 1) / step * step, rows.Err()
 }
 
-// feed puts what lies between a block's limits into the lines.
+// feed puts what lies between a block's limits into the lines. An error tells of metrics that can't be
+// read; the others are there.
 func (p *reading) feed(b place, wants []want) error {
 	if reader := b.block.tier; reader != nil {
-		var err error
+		var failed error
 		var cells []history.Cell
 		for i := range wants {
 			if wants[i].text {
 				continue
 			}
+			var err error
 			if cells, err = reader.Cells(wants[i].id, cells); err != nil {
-				return err
+				failed = err
+				continue
 			}
 			some := cells
 			for len(some) > 0 && some[0].At < b.from {
@@ -291,12 +297,12 @@ func (p *reading) feed(b place, wants []want) error {
 			}
 			wants[i].line.Cells(reader.Step(), some)
 		}
-		return nil
+		return failed
 	}
 	return p.columns(b.block.raw, b.from, wants)
 }
 
-// columns puts polls after a moment into the lines.
+// columns puts polls after a moment into the lines. An error tells of metrics that can't be read.
 func (p *reading) columns(polls history.Polls, after int64, wants []want) error {
 	rows := polls.Rows()
 	skip := 0
@@ -305,23 +311,25 @@ func (p *reading) columns(polls history.Polls, after int64, wants []want) error 
 	}
 	p.grid.Rows(rows[skip:])
 	var column []monolith.Num
-	var err error
+	var failed error
 	for i := range wants {
 		if wants[i].text {
 			continue
 		}
+		var err error
 		if column, err = polls.Column(wants[i].id, column); err != nil {
-			return err
+			failed = err
+			continue
 		}
 		if len(column) > skip {
 			wants[i].line.Column(column[skip:])
 		}
 	}
-	return nil
+	return failed
 }
 
 // feedTail puts the polls that no block holds into the lines.
-func (p *reading) feedTail(packed uint64, since int64, ids []history.MetricID, wants []want) error {
+func (p *reading) feedTail(packed uint64, since int64, ids []history.MetricID, wants []want) {
 	polls := p.polls
 	for len(polls) > 0 && polls[0].seq <= packed {
 		polls = polls[1:]
@@ -334,11 +342,9 @@ func (p *reading) feedTail(packed uint64, since int64, ids []history.MetricID, w
 		}
 	}
 	if len(polls) == 0 {
-		return nil
+		return
 	}
-	rows, err := replay(polls, ids...)
-	if err != nil {
-		return err
-	}
-	return p.columns(rows, 0, wants)
+	rows, holes := replay(polls, ids...)
+	p.damaged += len(holes)
+	_ = p.columns(rows, 0, wants) // a tail's columns give no error
 }

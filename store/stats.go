@@ -16,6 +16,8 @@ type counters struct {
 	packs, packErrors     atomic.Uint64
 	packTime              atomic.Int64
 	purgedRows            atomic.Uint64
+	damagedPolls          atomic.Uint64
+	damagedBlocks         atomic.Uint64
 	reads                 atomic.Uint64
 	readTime              atomic.Int64
 	lastCommit            atomic.Int64 // unix ms
@@ -63,8 +65,10 @@ func (db *DB) Stats() monolith.StoreStatistics {
 		Appended: c.appended.Load(), Committed: c.committed.Load(),
 		Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(), CommitTime: time.Duration(c.commitTime.Load()),
 		Packs: c.packs.Load(), PackErrors: c.packErrors.Load(), PackTime: time.Duration(c.packTime.Load()),
-		PurgedRows: c.purgedRows.Load(),
-		Reads:      c.reads.Load(), ReadTime: time.Duration(c.readTime.Load()),
+		PurgedRows:    c.purgedRows.Load(),
+		DamagedPolls:  c.damagedPolls.Load(),
+		DamagedBlocks: c.damagedBlocks.Load(),
+		Reads:         c.reads.Load(), ReadTime: time.Duration(c.readTime.Load()),
 		WALBytes: db.walBytes(),
 	}
 	if ms := c.lastCommit.Load(); ms != 0 {

@@ -64,6 +64,7 @@ type DB struct {
 	lock    writerLock
 	word    string      // by which this writer is known
 	doubt   atomic.Bool // the lock was lost for a while: another may have written
+	recount atomic.Bool // the engine may have forgotten metrics that it had committed
 	seals   *sealer     // nil: no key file, passwords can't be kept
 	log     *slog.Logger
 	now     func() time.Time
@@ -75,6 +76,8 @@ type DB struct {
 	spool spool
 	count counters
 	cache blockCache
+
+	damages damages
 
 	mu        sync.RWMutex
 	byServer  map[monolith.ServerID]*tail
@@ -219,6 +222,9 @@ func (db *DB) Ping(ctx context.Context) error {
 func (db *DB) failed(doing string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if db.dialect.corrupt(err) {
+		return fmt.Errorf("store: %s: %s is damaged: %w (%s)", doing, db.place, err, damagedCure)
 	}
 	return fmt.Errorf("store: %s: %w", doing, db.unavailable(err))
 }

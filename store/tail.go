@@ -16,6 +16,11 @@ const (
 	tailAge   = time.Hour
 )
 
+// keyPolls is after how many polls at most a payload comes that needs none before it: so much is lost with one
+// unreadable row. With recorded servers this makes the head 4 % larger than one in 360 would; 60 polls
+// would make it 10 % larger.
+const keyPolls = 120
+
 // tail is what the store keeps in memory of one server: the encoded polls that no block holds yet, and
 // what is needed to see what the next poll changes.
 type tail struct {
@@ -136,21 +141,23 @@ func (t *tail) dropLost() {
 	t.committed = lost // nothing up to here waits any more
 }
 
-// due reports whether the next payload should begin a new block. The lock is held.
+// due reports whether the next payload should need none before it: a block can end before it, or the
+// last such payload is long ago. The lock is held.
 func (t *tail) due(at int64) bool {
-	if t.key >= len(t.polls) {
+	n := len(t.polls)
+	if t.key >= n {
 		return false
 	}
-	return len(t.polls)-t.key >= tailPolls || at-t.polls[t.key].at >= tailAge.Milliseconds()
+	first := t.polls[0].at
+	return n-t.key >= keyPolls || n >= tailPolls && t.key < tailPolls ||
+		at-first >= tailAge.Milliseconds() && t.polls[t.key].at-first < tailAge.Milliseconds()
 }
 
-// replay decodes polls; with ids only these metrics.
-func replay(polls []poll, want ...history.MetricID) (*history.Tail, error) {
-	t := history.NewTail(want...)
-	for _, p := range polls {
-		if err := t.Append(p.payload); err != nil {
-			return nil, err
-		}
+// replay decodes polls; with ids only these metrics. What can't be read is left out.
+func replay(polls []poll, want ...history.MetricID) (*history.Tail, []hole) {
+	r := newReplayer(want...)
+	for i := range polls {
+		r.add(&polls[i])
 	}
-	return t, nil
+	return r.tail, r.holes
 }
