@@ -108,8 +108,11 @@ func (d *dialed) connect(ctx context.Context) (raw driver.Conn, err error) {
 		}
 		if err != nil && d.conn != nil {
 			d.conn.Close()
-			if d.conn.over.Load() {
+			switch {
+			case d.conn.over.Load():
 				err = errTooLarge
+			case d.conn.alien.Load():
+				err = errNonsense
 			}
 		}
 	}()

@@ -32,6 +32,7 @@ type limitedConn struct {
 	read  atomic.Int64 // since it was opened
 	until atomic.Int64 // the value of read at which it ends
 	over  atomic.Bool  // it ended for that reason
+	alien atomic.Bool  // it ended since the first bytes are no greeting of a MySQL server
 
 	greeting []byte // the first bytes, which only the login reads
 }
@@ -49,9 +50,26 @@ func (c *limitedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.read.Add(int64(n))
 	if missing := greetingBytes - len(c.greeting); missing > 0 && n > 0 {
+		first := len(c.greeting) < greetingHead
 		c.greeting = append(c.greeting, b[:min(n, missing)]...)
+		if first && len(c.greeting) >= greetingHead && !isGreeting(c.greeting) {
+			c.alien.Store(true)
+			return 0, errNonsense
+		}
 	}
 	return n, err
+}
+
+// greetingHead is the header of a packet and the first byte in it.
+const greetingHead = 5
+
+// isGreeting reports whether the first bytes of a connection can come from a MySQL server: a packet of a
+// sensible length with the number 0 that holds protocol version 10 or 9, or an error. Anything else (an
+// SSH banner, an HTTP answer) would be taken for the length of a packet that never comes.
+func isGreeting(b []byte) bool {
+	length := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+	const protocol10, protocol9, failure = 10, 9, 0xff
+	return length > 0 && length < 64<<10 && b[3] == 0 && (b[4] == protocol10 || b[4] == protocol9 || b[4] == failure)
 }
 
 // greetingBytes is more than stands before the thread's id in a greeting.

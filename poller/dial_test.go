@@ -37,8 +37,9 @@ func TestLimitedConn(t *testing.T) {
 	defer client.Close()
 	defer server.Close()
 	go func() {
+		answer := append([]byte("\x4a\x00\x00\x00\x0a"), make([]byte, 95)...) // begins as a greeting does
 		for {
-			if _, err := server.Write(make([]byte, 100)); err != nil {
+			if _, err := server.Write(answer); err != nil {
 				return
 			}
 		}

@@ -119,7 +119,7 @@ func explainConnect(e *connectError, at scene) (monolith.Problem, bool) {
 			"check the port: 3306 is the classic protocol, 33060 the X protocol, which is another"), false
 	case timedOut && e.dialed.conn != nil:
 		return problem(monolith.ProblemTimeout, address+" accepts connections but says nothing",
-			"the server hangs, or it is a proxy without a server behind it; look at the host: is mysqld stopped, swapping, or waiting for its disk?"), false
+			"the server hangs, it is a proxy without a server behind it, or the port is not a MySQL server's; look at the host: is mysqld stopped, swapping, or waiting for its disk?"), false
 	case timedOut, errors.As(e.err, &network) && network.Timeout() && !isDNS(e.err):
 		return problem(monolith.ProblemTimeout, "no connection to "+address+" within "+shortDuration(dialTimeout),
 			"a firewall drops packets, or the host is off or the address wrong"), false
