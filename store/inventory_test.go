@@ -45,7 +45,7 @@ func TestServersAreKeptWhole(t *testing.T) {
 		if _, err := b.db.Server(ctx, "nobody"); !errors.Is(err, monolith.ErrNotFound) {
 			t.Errorf("an unknown name: %v, want not found", err)
 		}
-		long := monolith.Server{Name: "long", Endpoint: monolith.Endpoint{Host: strings.Repeat("ä", 2000)}}
+		long := monolith.Server{Name: "long", Endpoint: monolith.Endpoint{Socket: "/" + strings.Repeat("ä", 2000)}}
 		if err := b.db.AddServer(ctx, &long); err != nil {
 			t.Error(err)
 		}
