@@ -163,12 +163,28 @@ func (s *Server) drawTogether(ctx context.Context, d drawable, v view) (*graph.D
 	if err != nil {
 		return nil, err
 	}
+	separate(together)
 	marks, err := s.marksOf(ctx, d.servers, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
 	if err != nil {
 		return nil, err
 	}
 	together.Marks = orEmpty(marks)
 	return together, nil
+}
+
+// separate takes lines of several servers off each other's shoulders: a sum over servers means nothing.
+func separate(d *graph.Drawing) {
+	for p := range d.Panels {
+		lines := d.Panels[p].Lines
+		if !slices.ContainsFunc(lines, func(l graph.Line) bool { return l.Server != lines[0].Server }) {
+			continue
+		}
+		for i := range lines {
+			if lines[i].Style == graph.StyleStack {
+				lines[i].Style = graph.StyleLine
+			}
+		}
+	}
 }
 
 // drawEach draws a graph for each of its servers and writes the server's name to the lines.

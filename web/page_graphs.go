@@ -255,7 +255,6 @@ func (s *Server) pageDrawing(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	separate(drawn[0])
 	form := pathValue(r, "form")
 	if form == "json" {
 		return s.respond(w, r, http.StatusOK, "answer", struct {
@@ -263,22 +262,6 @@ func (s *Server) pageDrawing(w http.ResponseWriter, r *http.Request) error {
 		}{drawn})
 	}
 	return sendPicture(w, r, drawn[0], d.graph.ID, form, picture)
-}
-
-// separate takes lines of several servers off each other's shoulders: a sum over servers means nothing. Script does
-// the same with the drawings that it gets elsewhere.
-func separate(d *graph.Drawing) {
-	for p := range d.Panels {
-		lines := d.Panels[p].Lines
-		if !slices.ContainsFunc(lines, func(l graph.Line) bool { return l.Server != lines[0].Server }) {
-			continue
-		}
-		for i := range lines {
-			if lines[i].Style == graph.StyleStack {
-				lines[i].Style = graph.StyleLine
-			}
-		}
-	}
 }
 
 // sparkPicture draws the queries per second of the last hours for lists, for pages without script.
