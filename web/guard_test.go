@@ -310,12 +310,12 @@ func TestProbes(t *testing.T) {
 	x.store.broken = nil
 	x.clock = x.clock.Add(time.Minute)
 	x.store.stats = monolith.StoreStatistics{Commits: 11, CommitErrors: 12, Dropped: 13, SpoolPolls: 14, SpoolBytes: 15, Packs: 16, WALBytes: 77,
-		CommitTime: 1500 * time.Millisecond, FailingSince: noon}
+		CommitTime: 1500 * time.Millisecond, DamagedPolls: 17, DamagedBlocks: 18, FailingSince: noon}
 	x.Push(t.Context(), poll(s.ID, 2, 200, nil))
 	got = x.get(t, "/metrics")
 	for _, want := range []string{"monolith_store_bytes 4096", "monolith_store_wal_bytes 77", "monolith_store_commits_total 11",
 		"monolith_store_commit_errors_total 12", "monolith_spool_dropped_polls_total 13", "monolith_spool_polls 14", "monolith_spool_bytes 15",
-		"monolith_store_packs_total 16", "monolith_store_commit_seconds_total 1.5", "monolith_store_commits_failing 1", "monolith_polls_total 42", `monolith_poll_seconds_count{result="read"} 1`,
+		"monolith_store_packs_total 16", "monolith_store_damaged_polls_total 17", "monolith_store_damaged_blocks_total 18", "monolith_store_commit_seconds_total 1.5", "monolith_store_commits_failing 1", "monolith_polls_total 42", `monolith_poll_seconds_count{result="read"} 1`,
 		"go_goroutines", "monolith_live_streams 0", `monolith_info{version="test"} 1`, `route="/readyz",status="503"`} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("metrics lack %q", want)

@@ -100,6 +100,8 @@ var (
 	descPurged     = prometheus.NewDesc("monolith_store_purged_rows_total", "Rows deleted because they were older than is kept.", nil, nil)
 	descReads      = prometheus.NewDesc("monolith_store_reads_total", "Reads of history.", nil, nil)
 	descReadTime   = prometheus.NewDesc("monolith_store_read_seconds_total", "Time spent in them.", nil, nil)
+	descDamagedP   = prometheus.NewDesc("monolith_store_damaged_polls_total", "Kept polls that could not be read, each time that they were met.", nil, nil)
+	descDamagedB   = prometheus.NewDesc("monolith_store_damaged_blocks_total", "Blocks of history that could not be read, whole or in part.", nil, nil)
 	descTails      = prometheus.NewDesc("monolith_store_tail_bytes", "Bytes of polls in memory that no block holds yet.", nil, nil)
 	descStreams    = prometheus.NewDesc("monolith_live_streams", "Live streams that are open.", nil, nil)
 )
@@ -138,6 +140,8 @@ func (c selfCollector) Collect(out chan<- prometheus.Metric) {
 	counter(descPackBad, kept.PackErrors)
 	counter(descPurged, kept.PurgedRows)
 	counter(descReads, kept.Reads)
+	counter(descDamagedP, kept.DamagedPolls)
+	counter(descDamagedB, kept.DamagedBlocks)
 	for d, spent := range map[*prometheus.Desc]time.Duration{descCommitTime: kept.CommitTime, descPackTime: kept.PackTime, descReadTime: kept.ReadTime} {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, spent.Seconds())
 	}
