@@ -60,5 +60,7 @@ func (l *fileLock) release() error {
 	}
 	f := l.file
 	l.file = nil
-	return f.Close()
+	// A child process that is just being started holds the file open for a moment more: closing alone would
+	// leave the lock with it.
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
