@@ -154,24 +154,32 @@ func (p *serverPage) unread(err error, what string) error {
 	return err
 }
 
-// availability gives the share of polls that a server answered in the last day, and in the last week and month
-// beside it. Times in which Monolith itself did not poll count for nothing.
+// availability gives the share of the last day in which a server answered its polls, and that of the last week
+// and month beside it. Times in which Monolith itself did not poll count for nothing.
 func (s *Server) availability(ctx context.Context, id monolith.ServerID, now time.Time) ([]fact, error) {
 	const day = 24 * time.Hour
 	f := fact{Name: "Available", Title: "answered polls of the last day"}
 	for _, span := range []struct {
-		name string
-		long time.Duration
-	}{{"", day}, {"7 d", 7 * day}, {"30 d", 30 * day}} {
-		r, err := s.store.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.up"}, From: now.Add(-span.long), To: now, Step: span.long})
+		name       string
+		long, step time.Duration
+	}{{"", day, 10 * time.Minute}, {"7 d", 7 * day, time.Hour}, {"30 d", 30 * day, time.Hour}} {
+		r, err := s.store.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.up"}, From: now.Add(-span.long), To: now, Step: span.step})
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Series) == 0 || len(r.Series[0].Avg) == 0 || math.IsNaN(r.Series[0].Avg[0]) {
+		sum, steps := 0.0, 0
+		for i := range r.Series {
+			for _, v := range r.Series[i].Avg {
+				if !math.IsNaN(v) {
+					sum, steps = sum+v, steps+1
+				}
+			}
+		}
+		if steps == 0 {
 			return nil, nil
 		}
-		// Rounded down: 99.99 % is not all.
-		share := graph.Format(math.Floor(1e4*r.Series[0].Avg[0])/100, "%")
+		// Rounded down: 99.999 % is not all.
+		share := graph.Format(math.Floor(1e4*sum/float64(steps)+1e-6)/100, "%")
 		switch {
 		case span.name == "":
 			f.Value = share

@@ -381,42 +381,50 @@ func BenchmarkRowsOnScreen(b *testing.B) {
 	}
 }
 
-// upStore answers how much of the time a server was up.
+// upStore answers that a server was up but for half a day, six days ago; before began it was not polled.
 type upStore struct {
 	Store
-	share map[time.Duration]float64
+	now, began time.Time
 }
 
 func (u upStore) Read(_ context.Context, q monolith.Query) (*monolith.Range, error) {
-	v := []float64{u.share[q.Step]}
-	return &monolith.Range{Start: q.From, Step: q.Step, N: 1, Series: []monolith.Series{{Metric: monolith.Metric{Name: "server.up"}, Avg: v}}}, nil
+	r := &monolith.Range{Start: q.From.Truncate(q.Step), Step: q.Step}
+	s := monolith.Series{Metric: monolith.Metric{Name: "server.up"}}
+	for t := r.Start; t.Before(q.To); t = t.Add(q.Step) {
+		v := 1.0
+		switch ago := u.now.Sub(t); {
+		case t.Before(u.began):
+			v = math.NaN()
+		case ago > 6*24*time.Hour && ago <= 6*24*time.Hour+12*time.Hour:
+			v = 0
+		}
+		s.Avg = append(s.Avg, v)
+	}
+	r.N, r.Series = len(s.Avg), []monolith.Series{s}
+	return r, nil
 }
 
-func TestAvailabilityIsRoundedDown(t *testing.T) {
-	const day = 24 * time.Hour
-	s := &Server{store: upStore{share: map[time.Duration]float64{day: 1, 7 * day: 0.99999, 30 * day: 0.5}}}
-	facts, err := s.availability(t.Context(), 1, time.Now())
-	if err != nil {
-		t.Fatal(err)
+func TestAvailability(t *testing.T) {
+	now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		began         time.Time
+		value, detail string
+	}{
+		{now.Add(-90 * 24 * time.Hour), "100 %", "7 d 92.85 %, 30 d 98.33 %"}, // rounded down
+		{now.Add(-time.Hour), "100 %", "7 d 100 %, 30 d 100 %"},
+	} {
+		s := &Server{store: upStore{now: now, began: c.began}}
+		facts, err := s.availability(t.Context(), 1, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(facts) != 1 || facts[0].Value != c.value || facts[0].Detail != c.detail {
+			t.Errorf("polled since %v: got %+v", c.began, facts)
+		}
 	}
-	if len(facts) != 1 || facts[0].Value != "100 %" || facts[0].Detail != "7 d 99.99 %, 30 d 50 %" {
-		t.Errorf("got %+v", facts)
-	}
-	s.store = upStore{share: map[time.Duration]float64{day: math.NaN()}}
-	if facts, err := s.availability(t.Context(), 1, time.Now()); err != nil || len(facts) > 0 {
+	s := &Server{store: upStore{now: now, began: now}}
+	if facts, err := s.availability(t.Context(), 1, now); err != nil || len(facts) > 0 {
 		t.Errorf("a server without history is said to be available: %+v, %v", facts, err)
-	}
-}
-
-func TestServersOnOneGraphAreNotStackedOnEachOther(t *testing.T) {
-	x := newFleet(t, 3)
-	const path = "/servers/db1/graphs/query-rate/drawing.json"
-	if alone := x.get(t, path); !strings.Contains(alone.body, `"style":"stack"`) {
-		t.Fatalf("the graph of one server has no stack: %.300s", alone.body)
-	}
-	together := x.get(t, path+"?with=db2")
-	if together.Code != 200 || !strings.Contains(together.body, `"server":"db2"`) || strings.Contains(together.body, `"style":"stack"`) {
-		t.Errorf("%d: %.300s", together.Code, together.body)
 	}
 }
 
