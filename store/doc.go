@@ -15,6 +15,9 @@
 // A read takes the newest part from the tail and the rest from blocks, so a graph of the last hour
 // touches no SQL.
 //
+// One process works with a store, from [Open] to [DB.Close]: memory holds what the store lacks yet, and numbers
+// for what comes next. What can't be read any more is a gap in what [DB.Read] gives, and no error.
+//
 // A poller that comes back after a restart asks [DB.Resume] where it stood. Everything is keyed by the
 // server's internal id: renaming or moving a server breaks no graph.
 package store
