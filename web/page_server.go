@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"monolith"
@@ -180,14 +181,14 @@ func (s *Server) availability(ctx context.Context, id monolith.ServerID, now tim
 		}
 		// Rounded down: 99.999 % is not all.
 		share := graph.Format(math.Floor(1e4*sum/float64(steps)+1e-6)/100, "%")
-		switch {
-		case span.name == "":
+		if span.name == "" {
 			f.Value = share
-		case f.Detail == "":
-			f.Detail = span.name + " " + share
-		default:
-			f.Detail += ", " + span.name + " " + share
+			continue
 		}
+		if f.Detail != "" {
+			f.Detail += ", "
+		}
+		f.Detail += strings.ReplaceAll(span.name+" "+share, " ", "\u00a0") // one figure is not parted
 	}
 	return []fact{f}, nil
 }

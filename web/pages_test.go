@@ -418,7 +418,7 @@ func TestAvailability(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(facts) != 1 || facts[0].Value != c.value || facts[0].Detail != c.detail {
+		if len(facts) != 1 || facts[0].Value != c.value || strings.ReplaceAll(facts[0].Detail, "\u00a0", " ") != c.detail {
 			t.Errorf("polled since %v: got %+v", c.began, facts)
 		}
 	}

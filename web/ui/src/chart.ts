@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { type Drawing, type Line, type Mark, type Panel } from "./drawing";
 import { extent, type Layer, type Layers, layersOf } from "./layers";
 import { lineColour, lineDash, type Palette, withAlpha } from "./palette";
-import { axisUnit, increments, tick, ticksBetween } from "./units";
+import { axisTicks, axisUnit, increments, tick } from "./units";
 import { tickLabels, timeTicks } from "./zone";
 
 export interface ChartOptions {
@@ -71,9 +71,10 @@ export class Chart {
     const places = (scale: "y" | "r") =>
       layers.layers.filter((l) => l.scale === scale).flatMap((l) => [l.place, l.high, l.low, l.ghost].filter((p): p is number => p !== undefined))
         .concat(scale === "y" && layers.stackGhost ? [layers.stackGhost] : []);
+    const splits = (distances: number[] | undefined): Partial<uPlot.Axis> =>
+      distances && !panel.log ? { splits: (u, _i, min, max) => axisTicks(min, max, u.bbox.height / devicePixelRatio, distances) } : {};
     const axis = (unit: string): Partial<uPlot.Axis> => ({
-      stroke: palette.muted, font, labelFont: font, size: 54, gap: 4, incrs: increments(unit),
-      ...(increments(unit) && !panel.log ? { splits: (_u: uPlot, _i: number, min: number, max: number, distance: number) => ticksBetween(min, max, distance) } : {}),
+      stroke: palette.muted, font, labelFont: font, size: 54, gap: 4, ...splits(increments(unit)),
       grid: { stroke: palette.grid, width: 1 }, ticks: { show: false },
       values: (_u, ticks) => ticks.map((v) => (v === null ? null : tick(Math.abs(v), unit))) as string[],
     });

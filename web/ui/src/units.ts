@@ -58,9 +58,11 @@ export function axisUnit(unit: string): string {
   return unit === "1/s" ? "per second" : unit;
 }
 
-// ticksBetween gives the multiples of a distance between the ends of an axis. The plot's own rounding knows decimal
-// distances only and puts all others to 0.
-export function ticksBetween(min: number, max: number, distance: number): number[] {
+// axisTicks gives the ticks of an axis so many pixels long, at the smallest distance of the list that leaves them
+// room. The plot's own search knows decimal distances only: ten minutes, in days, have too many digits for it.
+export function axisTicks(min: number, max: number, pixels: number, distances: number[]): number[] {
+  const room = 30;
+  const distance = distances.find((d) => (pixels * d) / (max - min) >= room) ?? distances.at(-1)!;
   const out: number[] = [];
   for (let n = Math.ceil(min / distance - 1e-9); n * distance <= max * (1 + 1e-12); n++) out.push(n * distance);
   return out;
