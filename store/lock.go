@@ -13,9 +13,9 @@ import (
 // writerLock is the right to write into a store. One process has it at a time, from before it reads
 // anything until it closed everything.
 type writerLock interface {
-	// held makes sure that the right is still there. again: it had been lost and was taken anew, so another
-	// process may have had it in between. It is safe for concurrent use.
-	held(ctx context.Context) (again bool, err error)
+	// held makes sure that the right is still there, and takes it again where it was lost. times says how often
+	// that happened: each time another process may have had it in between. It is safe for concurrent use.
+	held(ctx context.Context) (times int64, err error)
 	// release gives the right back; a second time it does nothing.
 	release() error
 }
@@ -29,17 +29,9 @@ func newWriterWord() string { return rand.Text() }
 // mayWrite is asked before each write. What memory holds of the store is only true as long as nobody
 // else writes: once somebody did, nothing is written any more until the program starts again.
 func (db *DB) mayWrite(ctx context.Context) error {
-	again, err := db.lock.held(ctx)
-	if err != nil {
+	times, err := db.lock.held(ctx)
+	if err != nil || times == db.sure.Load() {
 		return err
-	}
-	if again {
-		db.doubt.Store(true)
-		db.shaken()
-		db.log.Warn("the lock of the store was lost with its connection and taken again", "store", db.place)
-	}
-	if !db.doubt.Load() {
-		return nil
 	}
 	var word string
 	if err := db.w.GetContext(ctx, &word, "SELECT body FROM setting WHERE name = ?", writerSetting); err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -49,7 +41,9 @@ func (db *DB) mayWrite(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", monolith.ErrUnavailable, &OpenError{Place: db.place,
 			Why: "another monolith wrote into this store while the connection that holds its lock was gone", Cure: "stop the other one and start this one again"})
 	}
-	db.doubt.Store(false)
+	db.shaken()
+	db.sure.Store(times)
+	db.log.Warn("the lock of the store was lost with its connection and taken again", "store", db.place)
 	return nil
 }
 

@@ -43,13 +43,13 @@ func lockSQLite(_ context.Context, c Config) (writerLock, error) {
 	return &fileLock{file: f}, nil
 }
 
-func (l *fileLock) held(context.Context) (bool, error) {
+func (l *fileLock) held(context.Context) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
-		return false, os.ErrClosed
+		return 0, os.ErrClosed
 	}
-	return false, nil
+	return 0, nil
 }
 
 func (l *fileLock) release() error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -18,6 +17,9 @@ import (
 // a cut network. Every write, each second in most, is a sign of life.
 const lockIdle = "90"
 
+// lockPatience is how long the server may take to say who has the lock.
+const lockPatience = 10 * time.Second
+
 // lockName is the name of the lock; names are of the whole server and have at most 64 characters.
 const lockName = "CONCAT('monolith.', LEFT(DATABASE(), 48))"
 
@@ -26,9 +28,10 @@ type mysqlLock struct {
 	place string
 	pool  *sql.DB
 
-	mu   sync.Mutex
-	conn *sql.Conn // nil: lost or released
-	done bool
+	turn  chan struct{} // holds one while somebody uses what follows: waiting for it ends with the context
+	conn  *sql.Conn     // nil: lost or released
+	times int64         // so often it was taken again
+	done  bool
 }
 
 // lockMySQL takes the lock, waiting a moment for a predecessor that is just ending.
@@ -42,7 +45,7 @@ func lockMySQL(ctx context.Context, c Config) (writerLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: DSN: %w", err)
 	}
-	l := &mysqlLock{place: place, pool: sql.OpenDB(connector)}
+	l := &mysqlLock{place: place, pool: sql.OpenDB(connector), turn: make(chan struct{}, 1)}
 	l.pool.SetMaxIdleConns(-1) // one connection, and when it breaks another; none is kept beside it
 	if err := l.take(ctx, 2); err != nil {
 		var open *OpenError
@@ -54,7 +57,7 @@ func lockMySQL(ctx context.Context, c Config) (writerLock, error) {
 	return l, nil
 }
 
-// take takes the lock on a new connection, waiting so many seconds. The mutex is held, or nobody else knows l.
+// take takes the lock on a new connection, waiting so many seconds. It is the caller's turn, or nobody else knows l.
 func (l *mysqlLock) take(ctx context.Context, seconds int) error {
 	conn, err := l.pool.Conn(ctx)
 	if err != nil {
@@ -71,38 +74,64 @@ func (l *mysqlLock) take(ctx context.Context, seconds int) error {
 	return nil
 }
 
-// held asks on the connection itself: the server knows best whether it still has the lock.
-func (l *mysqlLock) held(ctx context.Context) (again bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// held asks on the connection itself: the server knows best whether it still has the lock. A caller that gives
+// up leaves the question to its end: a statement that is broken off takes the connection, and so the lock, with it.
+func (l *mysqlLock) held(ctx context.Context) (times int64, err error) {
+	gaveUp := func() error { return fmt.Errorf("the lock of the store: %w: %w", monolith.ErrUnavailable, ctx.Err()) }
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return 0, gaveUp()
+	}
+	type answer struct {
+		times int64
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		defer func() { <-l.turn }()
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockPatience)
+		defer cancel()
+		err := l.hold(own)
+		got <- answer{l.times, err}
+	}()
+	select {
+	case a := <-got:
+		return a.times, a.err
+	case <-ctx.Done():
+		return 0, gaveUp()
+	}
+}
+
+// hold makes sure of the lock. It is the caller's turn.
+func (l *mysqlLock) hold(ctx context.Context) error {
 	if l.done {
-		return false, sql.ErrConnDone
+		return sql.ErrConnDone
 	}
 	if l.conn != nil {
 		var mine sql.NullBool
 		err := l.conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK("+lockName+") = CONNECTION_ID()").Scan(&mine)
 		if err == nil && mine.Bool {
-			return false, nil
+			return nil
 		}
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		// The connection ends in any case: a lock that it may still have must not stand in the way.
-		dead := endConn(l.conn)
+		// The connection ends in any case: a lock that it may still have must not stand in the way. It is
+		// broken, so that it does not end well is no news.
+		_ = l.conn.Close()
 		l.conn = nil
 		if ctx.Err() != nil {
-			return false, errors.Join(fmt.Errorf("%w: %w", monolith.ErrUnavailable, err), dead)
+			return fmt.Errorf("the lock of the store: %w: %w", monolith.ErrUnavailable, err)
 		}
 	}
 	if err := l.take(ctx, 0); err != nil {
-		return false, fmt.Errorf("the lock of the store is lost: %w: %w", monolith.ErrUnavailable, err)
+		return fmt.Errorf("the lock of the store is lost: %w: %w", monolith.ErrUnavailable, err)
 	}
-	return true, nil
+	l.times++
+	return nil
 }
 
 func (l *mysqlLock) release() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	if l.done {
 		return nil
 	}

@@ -16,5 +16,5 @@ func lockSQLite(_ context.Context, c Config) (writerLock, error) {
 	return noLock{}, sqliteFile(path)
 }
 
-func (noLock) held(context.Context) (bool, error) { return false, nil }
-func (noLock) release() error                     { return nil }
+func (noLock) held(context.Context) (int64, error) { return 0, nil }
+func (noLock) release() error                      { return nil }

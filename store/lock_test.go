@@ -5,7 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -148,5 +150,38 @@ func TestStoreThatMayForgetCommitsIsWarnedAbout(t *testing.T) {
 	b.reopen()
 	if b.said("innodb_flush_log_at_trx_commit=2") != 1 {
 		t.Errorf("the log says %q", b.log)
+	}
+}
+
+func TestWriteDoesNotWaitForAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.MariaDB(t)
+	b := newBench(t, Config{DSN: server.NewDatabase(t), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
+	server.Signal(t, syscall.SIGSTOP)
+	long, end := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { first <- b.db.mayWrite(long) }()
+	eventually(t, "the first write waits for the server", func() bool { return len(b.db.lock.(*mysqlLock).turn) == 1 })
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := b.db.SetSetting(short, "color", "blue"); !errors.Is(err, monolith.ErrUnavailable) {
+		t.Errorf("a write gives %v, want unavailable", err)
+	}
+	end()
+	if err := <-first; err == nil {
+		t.Error("the first write got an answer of a server that hangs")
+	}
+	server.Signal(t, syscall.SIGCONT)
+	before := count(t, b.db, "SELECT IS_USED_LOCK("+lockName+")")
+	for range 50 { // people leave pages while they are written
+		gone, cancel := context.WithTimeout(t.Context(), 50*time.Microsecond)
+		_ = b.db.mayWrite(gone)
+		cancel()
+	}
+	if err := b.db.SetSetting(t.Context(), "color", "blue"); err != nil {
+		t.Error(err)
+	}
+	if after := count(t, b.db, "SELECT IS_USED_LOCK("+lockName+")"); after != before {
+		t.Error("callers that gave up took the lock with them")
 	}
 }

@@ -62,10 +62,10 @@ type DB struct {
 	w, r    *sqlx.DB // for writing, for reading; the same on MySQL
 	place   string   // the file, or host and database
 	lock    writerLock
-	word    string      // by which this writer is known
-	doubt   atomic.Bool // the lock was lost for a while: another may have written
-	recount atomic.Bool // the engine may have forgotten metrics that it had committed
-	seals   *sealer     // nil: no key file, passwords can't be kept
+	word    string       // by which this writer is known
+	sure    atomic.Int64 // nobody else wrote until the lock was taken again for the so many-th time
+	recount atomic.Bool  // the engine may have forgotten metrics that it had committed
+	seals   *sealer      // nil: no key file, passwords can't be kept
 	log     *slog.Logger
 	now     func() time.Time
 	hold    func(monolith.ServerID, string) time.Duration
