@@ -62,7 +62,12 @@ func MySQL56(tb testing.TB, opts ...Option) *Server {
 }
 
 var sharedServer = sync.OnceValues(func() (*Server, error) {
-	return launch(Spec{Flavour: FlavourMariaDB, Options: []string{"max_connections=500"}})
+	s, err := launch(Spec{Flavour: FlavourMariaDB, Options: []string{"max_connections=500"}})
+	if err != nil {
+		return nil, err
+	}
+	s.shared = true
+	return s, nil
 })
 
 // Shared gives the one MariaDB of this test binary, without a binary log, started by the first test that asks and
@@ -74,7 +79,6 @@ func Shared(tb testing.TB) *Server {
 	if err != nil {
 		giveUp(tb, err)
 	}
-	s.shared = true
 	return s
 }
 
