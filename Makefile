@@ -92,7 +92,7 @@ fuzz: ## Feed every parser of foreign text with mutations, FUZZTIME each.
 	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
 			echo "$$(dirname $$file) $$name"; \
-			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzzminimizetime 10x -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
 		done; \
 	done
 
