@@ -13,6 +13,7 @@ import (
 
 	"monolith"
 	"monolith/internal/browsertest"
+	"monolith/internal/realpart"
 )
 
 // openFleet serves an invented fleet and opens a browser on it. Its clock is the real one, since the
@@ -21,7 +22,7 @@ func openFleet(t *testing.T, n int, opts ...browsertest.Option) (*site, *browser
 	t.Helper()
 	x := newFleet(t, n, func(c *Config) { c.Now = time.Now })
 	if x.assets.path("app.js") == "" {
-		t.Skip("the script is not built: cd web/ui && npm ci && npm run build")
+		realpart.Missing(t, "the script of the pages", "make build, where Node is")
 	}
 	server := httptest.NewServer(x.Handler())
 	t.Cleanup(func() { x.live.close(); server.Close() })
