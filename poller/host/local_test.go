@@ -3,10 +3,7 @@ package host
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
@@ -48,87 +45,6 @@ func TestLocalReadsThisMachine(t *testing.T) {
 	var back Report
 	if err != nil || json.Unmarshal(b, &back) != nil || !cmp.Equal(back.CPU, r.CPU) || back.Mounts[0] != r.Mounts[0] {
 		t.Errorf("the report does not survive JSON: %v", err)
-	}
-}
-
-// TestLocalFindsTheServersProcess uses a program that is called mysqld and does nothing.
-func TestLocalFindsTheServersProcess(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("the test reads /proc")
-	}
-	dir := t.TempDir()
-	shell, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Skip("there is no /bin/sh: finding a process is NOT tested")
-	}
-	program := filepath.Join(dir, "mysqld")
-	if err := os.WriteFile(program, shell, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	start := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(program, append([]string{"-c", "read x", "mysqld"}, args...)...)
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { stdin.Close(); cmd.Process.Kill(); cmd.Wait() })
-		return cmd
-	}
-	one := start("--datadir=" + dir + "/one/")
-	two := start("--port=49151")
-	now := time.Now()
-	l := newLocal("/proc", "/sys", func() time.Time { return now })
-	find := func(target Target) int {
-		t.Helper()
-		r, err := l.Read(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Process == nil {
-			return 0
-		}
-		if r.Process.Resident == 0 || r.Process.OpenFiles < 1 || r.Process.Threads != 1 || r.Process.FileLimit == 0 {
-			t.Errorf("process %+v", r.Process)
-		}
-		return r.Process.PID
-	}
-	if got := find(Target{DataDir: dir + "/one"}); got != one.Process.Pid {
-		t.Errorf("by data directory: %d, want %d", got, one.Process.Pid)
-	}
-	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got != two.Process.Pid {
-		t.Errorf("by port: %d, want %d", got, two.Process.Pid)
-	}
-	pidFile := filepath.Join(dir, "server.pid")
-	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(one.Process.Pid)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := find(Target{PIDFile: "server.pid", DataDir: dir}); got != one.Process.Pid {
-		t.Errorf("by pid file: %d, want %d", got, one.Process.Pid)
-	}
-	// Another program's number in the pid file is not believed.
-	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := find(Target{PIDFile: pidFile, Port: 49151, DataDir: dir + "/two"}); got != two.Process.Pid {
-		t.Errorf("with a wrong pid file: %d, want %d", got, two.Process.Pid)
-	}
-	// A process that ends is noticed, and looked for again only after a while.
-	two.Process.Kill()
-	two.Wait()
-	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got == two.Process.Pid {
-		t.Error("a process that has ended is still read")
-	}
-	again := start("--port=49151")
-	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got == again.Process.Pid {
-		t.Error("all processes were walked over again at once")
-	}
-	now = now.Add(seekAgain + time.Second)
-	if got := find(Target{Port: 49151, DataDir: dir + "/two"}); got != again.Process.Pid {
-		t.Errorf("after a while: %d, want %d", got, again.Process.Pid)
 	}
 }
 

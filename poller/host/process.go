@@ -63,7 +63,7 @@ func (l *Local) known(ctx context.Context, target Target) *process.Process {
 	}
 	p, err := process.NewProcessWithContext(ctx, f.pid)
 	if err == nil {
-		if created, err := p.CreateTimeWithContext(ctx); err == nil && created == f.created {
+		if created, err := p.CreateTimeWithContext(ctx); err == nil && created == f.created && !ended(ctx, p) {
 			return p
 		}
 	}
@@ -74,8 +74,9 @@ func (l *Local) known(ctx context.Context, target Target) *process.Process {
 }
 
 // seek looks into the pid file, which is often readable by the server's user only, and else for a server
-// program whose command line names the target's files or port. A program that names nothing is the
-// target only where it is the only one.
+// program whose command line names the target's files or port, or which works in the target's data
+// directory: mysqld and mariadbd change into it at start, whatever named it to them. A program that tells
+// nothing is the target only where it is the only one.
 func (l *Local) seek(ctx context.Context, target Target) *process.Process {
 	if pid := readPIDFile(target); pid > 0 {
 		if p, err := process.NewProcessWithContext(ctx, pid); err == nil && isServer(ctx, p) {
@@ -93,10 +94,14 @@ func (l *Local) seek(ctx context.Context, target Target) *process.Process {
 			continue
 		}
 		args, err := p.CmdlineSliceWithContext(ctx)
-		if err != nil {
+		if err != nil || ended(ctx, p) {
 			continue
 		}
-		switch compareArgs(args, target) {
+		match := compareArgs(args, target)
+		if match == 0 {
+			match = compareFolder(ctx, p, target)
+		}
+		switch match {
 		case 1:
 			return p
 		case 0:
@@ -164,6 +169,32 @@ func compareArgs(args []string, target Target) int {
 		result = -1
 	}
 	return result
+}
+
+// compareFolder compares the folder that a process works in with the target's data directory as
+// compareArgs does; 0 where this user may not see it, or where the directory is not known.
+func compareFolder(ctx context.Context, p *process.Process, target Target) int {
+	if target.DataDir == "" {
+		return 0
+	}
+	folder, err := p.CwdWithContext(ctx)
+	switch {
+	case err != nil || folder == "":
+		return 0
+	case folder == filepath.Clean(target.DataDir):
+		return 1
+	}
+	if real, err := filepath.EvalSymlinks(target.DataDir); err == nil && folder == real {
+		return 1
+	}
+	return -1
+}
+
+// ended tells a process that has ended and only waits for its parent to ask how: it keeps number, name and
+// start time for as long as the parent likes, and has no command line, memory or files.
+func ended(ctx context.Context, p *process.Process) bool {
+	status, err := p.StatusWithContext(ctx)
+	return err != nil || slices.Contains(status, process.Zombie)
 }
 
 // readProcess reads what this user may see of a process.
