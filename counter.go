@@ -1,6 +1,9 @@
 package monolith
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // MaxGap is how many poll intervals may lie between two readings of a counter for their difference
 // still to be a value. Beyond it the time between is a gap.
@@ -20,8 +23,8 @@ type Point struct {
 
 // Increase is the one place where two readings of a counter are subtracted. ok is false, and there
 // is no value, unless both readings are there, belong to the same run of the server, this counter did not fall
-// (FLUSH STATUS resets some counters and not others), time went forward, and the gap is not more than
-// [MaxGap] intervals. Integers are subtracted exactly.
+// (FLUSH STATUS resets some counters and not others), time went forward, the gap is not more than
+// [MaxGap] intervals, and the difference is a number, also per second. Integers are subtracted exactly.
 //
 // Counters of the host do not belong to the server's run: pass points with Run 0 for them (see
 // [KindOf] and [RunOf]).
@@ -48,7 +51,7 @@ func Increase(prev, cur Num, from, to Point) (increase float64, elapsed time.Dur
 		return float64(cur.bits - prev.bits), elapsed, true
 	}
 	d := cur.Float64() - prev.Float64()
-	if d < 0 {
+	if d < 0 || math.IsInf(d/elapsed.Seconds(), 0) || math.IsInf(d, 0) {
 		return 0, 0, false
 	}
 	return d, elapsed, true

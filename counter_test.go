@@ -31,6 +31,8 @@ func TestIncrease(t *testing.T) {
 		{"negatives", Int(-10), Int(-4), at(1, 0), at(1, 10*time.Second), 6, true},
 		{"across zero", Int(-10), Uint(4), at(1, 0), at(1, 10*time.Second), 14, true},
 		{"decimals", Float(1.5), Float(2), at(1, 0), at(1, 10*time.Second), 0.5, true},
+		{"beyond all numbers", Float(-math.MaxFloat64), Float(math.MaxFloat64), at(1, 0), at(1, 10*time.Second), 0, false},
+		{"beyond all numbers per second", Uint(0), Float(math.MaxFloat64), at(1, 0), at(1, 100*time.Millisecond), 0, false},
 		{"decimal fell", Float(2), Float(1.5), at(1, 0), at(1, 10*time.Second), 0, false},
 	} {
 		got, _, ok := Increase(c.prev, c.cur, c.from, c.to)
