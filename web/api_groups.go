@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"monolith"
 )
@@ -178,4 +179,41 @@ func (s *Server) orderGroups(w http.ResponseWriter, r *http.Request) error {
 	s.changed(r.Context())
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// groupThere says that there is no group at a path, and which one was probably meant. nil: there is one, or the
+// path is empty, which stands for everything. field is the parameter that named it.
+func (s *Server) groupThere(ctx context.Context, field, path string) error {
+	if path == "" {
+		return nil
+	}
+	groups, err := s.store.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	servers, err := s.store.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	add := func(path string) {
+		for ; path != "" && !known[path]; path = path[:max(0, strings.LastIndexByte(path, '/'))] {
+			known[path] = true // also those above it
+		}
+	}
+	for i := range groups {
+		add(groups[i].Path)
+	}
+	for i := range servers {
+		add(servers[i].Group)
+	}
+	if known[path] {
+		return nil
+	}
+	p := notFound("group", path, "/api/v1/groups lists them")
+	if near := nearest(path, sortedKeys(known)); near != "" {
+		p.Cure = fmt.Sprintf("did you mean %q?", near)
+	}
+	p.Field = field
+	return p
 }

@@ -63,6 +63,9 @@ func (s *Server) pathServer(r *http.Request) (monolith.Server, error) {
 func (s *Server) listServers(w http.ResponseWriter, r *http.Request) error {
 	q := s.query(r, "group", "limit", "cursor")
 	group := strings.Trim(q.text("group"), "/")
+	if q.err == nil {
+		q.fail(s.groupThere(r.Context(), "group", group))
+	}
 	all, err := s.store.Servers(r.Context())
 	if err != nil {
 		return err
@@ -164,7 +167,32 @@ func (s *Server) checkServer(server *monolith.Server) error {
 	if err := server.Validate(); err != nil {
 		return err
 	}
+	if err := s.checkCollectors(server.CollectorsOff); err != nil {
+		return err
+	}
 	return s.checkSchedules(server.Schedules, server.TimeZone)
+}
+
+// checkCollectors refuses names that no collector has: one mistyped would go on running.
+func (s *Server) checkCollectors(off []string) error {
+	if s.cfg.Collectors == nil {
+		return nil
+	}
+	names := make([]string, len(s.cfg.Collectors))
+	for i := range s.cfg.Collectors {
+		names[i] = s.cfg.Collectors[i].Name
+	}
+	for _, name := range off {
+		if slices.Contains(names, name) {
+			continue
+		}
+		cure := "there are " + strings.Join(names, ", ")
+		if near := nearest(name, names); near != "" {
+			cure = fmt.Sprintf("did you mean %q? %s", near, firstUpper(cure))
+		}
+		return monolith.Invalid("collectors_off", fmt.Sprintf("there is no collector %q", name), cure)
+	}
+	return nil
 }
 
 func (s *Server) checkSchedules(schedules map[string]string, zone string) error {

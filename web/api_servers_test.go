@@ -267,3 +267,51 @@ func TestListsAreStableAndPaged(t *testing.T) {
 		t.Errorf("cure: %q names no server", p.Cure)
 	}
 }
+
+func TestGroupThatIsNotThereIsRefused(t *testing.T) {
+	x := newSite(t)
+	x.add(t, "db1", "acme/prod/eu")
+	x.store.groups = []monolith.Group{{Path: "globex/stage"}}
+	for _, target := range []string{"/api/v1/servers?group=", "/api/v1/marks?group=", "/api/v1/series?expr=status.Threads_running&group=", "/api/v1/live?group="} {
+		got := x.get(t, target+"acme/prd")
+		if got.Code != http.StatusNotFound || !strings.Contains(got.body, `there is no group \"acme/prd\"`) || !strings.Contains(got.body, `"field":"group"`) || !strings.Contains(got.body, `did you mean \"acme/prod\"?`) {
+			t.Errorf("%s: %d %s", target, got.Code, got.body)
+		}
+	}
+	for _, path := range []string{"acme", "acme/prod", "/acme/prod/", "acme/prod/eu", "globex", "globex/stage", ""} {
+		if got := x.get(t, "/api/v1/servers?group="+path); got.Code != http.StatusOK || strings.Contains(got.body, "db1") == strings.HasPrefix(path, "globex") {
+			t.Errorf("group %q: %d %s", path, got.Code, got.body)
+		}
+	}
+	if got := x.do(t, http.MethodPost, "/api/v1/marks", `{"group":"acme/prd","text":"deploy"}`, "Content-Type", "application/json"); got.Code != http.StatusNotFound || len(x.store.marks) > 0 {
+		t.Errorf("a note for a group that is not there: %d %s", got.Code, got.body)
+	}
+	page := x.html(t, "/?group=acme%2Fprd")
+	if page.Code != http.StatusNotFound || !strings.Contains(page.body, "There is no group") || !strings.Contains(page.body, "Did you mean") {
+		t.Errorf("the page: %d %s", page.Code, page.body)
+	}
+}
+
+func TestCollectorThatIsNotThereIsNotSwitchedOff(t *testing.T) {
+	x := newSite(t, func(c *Config) {
+		c.Collectors = []monolith.CollectorStatus{{Name: "status", Title: "Global status"}, {Name: "schemas", Title: "Schema sizes"}}
+	})
+	x.add(t, "db1", "")
+	for off, want := range map[string]string{`"schema"`: `did you mean \"schemas\"? There are status, schemas`, `"schemas","weather"`: `"cure":"there are status, schemas"`} {
+		got := x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"collectors_off":[`+off+`]}`, "Content-Type", "application/json")
+		if got.Code != http.StatusBadRequest || !strings.Contains(got.body, `"field":"collectors_off"`) || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", off, got.Code, got.body)
+		}
+	}
+	if got := x.do(t, http.MethodPatch, "/api/v1/servers/db1", `{"collectors_off":["schemas"]}`, "Content-Type", "application/json"); got.Code != http.StatusOK {
+		t.Errorf("%d %s", got.Code, got.body)
+	}
+	// A server that is new can be given them too, and the form says what is wrong beside them.
+	if page := x.html(t, "/servers/new"); !strings.Contains(page.body, `name="collectors_off" value="schemas"`) {
+		t.Error("the form of a new server lacks the collectors")
+	}
+	a := x.do(t, http.MethodPost, "/servers/new", "endpoint.host=h&endpoint.user=u&collectors_off=weather", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+	if checks := cutBetween(t, a.body, "Collectors switched off", "Paused:"); a.Code != http.StatusBadRequest || !strings.Contains(checks, "There is no collector") {
+		t.Errorf("%d %s", a.Code, checks)
+	}
+}

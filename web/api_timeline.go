@@ -140,6 +140,10 @@ func (s *Server) chosen(ctx context.Context, names []string, group string) ([]mo
 	if len(names) > 0 && group == "" {
 		return out, nil
 	}
+	group = strings.Trim(group, "/")
+	if err := s.groupThere(ctx, "group", group); err != nil {
+		return nil, err
+	}
 	for _, server := range all {
 		if monolith.InGroup(server.Group, group) && !slices.Contains(names, server.Name) {
 			out = append(out, server)
@@ -210,6 +214,9 @@ func (s *Server) note(ctx context.Context, server, group, at, text string) (*mar
 	}
 	if group != "" {
 		if err := s.checkGroup(&monolith.Group{Path: group}); err != nil {
+			return nil, err
+		}
+		if err := s.groupThere(ctx, "group", group); err != nil {
 			return nil, err
 		}
 	}

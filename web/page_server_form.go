@@ -61,7 +61,7 @@ func (f *serverForm) ErrorElsewhere() string {
 
 var formFields = []string{"name", "group", "endpoint.host", "endpoint.port", "endpoint.socket", "endpoint.user", "endpoint.password",
 	"endpoint.tls", "endpoint.ca", "endpoint.cert", "endpoint.key", "endpoint.tls_server_name", "environment", "role", "tags", "ram",
-	"probe_addresses", "backup_users", "heartbeat_table", "time_zone", "host_source", "schedules"}
+	"probe_addresses", "backup_users", "heartbeat_table", "time_zone", "host_source", "schedules", "collectors_off"}
 
 func (s *Server) newServerPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showForm(w, r, http.StatusOK, serverForm{Server: newServer(r.URL.Query().Get("group"))})
@@ -89,7 +89,9 @@ func (s *Server) showForm(w http.ResponseWriter, r *http.Request, status int, f 
 	for _, g := range groups {
 		f.Groups = append(f.Groups, g.Path)
 	}
-	f.Collectors = s.poller.Collectors(f.ID)
+	if f.Collectors = s.cfg.Collectors; f.Collectors == nil {
+		f.Collectors = s.poller.Collectors(f.ID)
+	}
 	if f.RAM == "" && f.Server.RAM > 0 {
 		f.RAM = writeBytes(f.Server.RAM)
 	}

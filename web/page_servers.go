@@ -125,6 +125,9 @@ func (s *Server) firstPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	data := serversPage{pageBase: s.pageBase(r, "Servers", "servers"), Columns: serverColumns, Filter: filterOf(r), AllName: groups}
+	if err := s.groupThere(r.Context(), "group", data.Filter.Group); err != nil {
+		return err
+	}
 	data.Flat = r.URL.Query().Get("by") == "none"
 	rows := s.rows(servers, data.Now)
 	rows = data.narrow(rows)
@@ -152,7 +155,7 @@ func (s *Server) serverRowsPart(w http.ResponseWriter, r *http.Request) error {
 
 func filterOf(r *http.Request) serverFilter {
 	q := r.URL.Query()
-	f := serverFilter{Search: strings.TrimSpace(q.Get("q")), Group: q.Get("group"), State: q.Get("state"), Environment: q.Get("env")}
+	f := serverFilter{Search: strings.TrimSpace(q.Get("q")), Group: strings.Trim(q.Get("group"), "/"), State: q.Get("state"), Environment: q.Get("env")}
 	f.Sort, f.Descending = strings.CutPrefix(q.Get("sort"), "-")
 	return f
 }

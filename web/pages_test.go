@@ -20,7 +20,7 @@ import (
 )
 
 // allPages lists an address of every page; %s stands for a server's name, escaped.
-var allPages = []string{"/", "/?by=none&sort=-qps", "/?state=stale&q=db&env=prod&group=client1", "/servers/new", "/servers/%s", "/servers/%s/edit",
+var allPages = []string{"/", "/?by=none&sort=-qps", "/?state=stale&q=db&env=prod", "/servers/new", "/servers/%s", "/servers/%s/edit",
 	"/servers/%s/graphs", "/servers/%s/graphs/query-rate?ago=1&from=-7d", "/servers/%s/graphs/own-77", "/servers/%s/graphs/explore?expr=rate(status.Questions)",
 	"/servers/%s/changes", "/servers/%s/replication", "/servers/%s/processes?idle=1", "/servers/%s/status", "/servers/%s/status?namespace=host&q=cpu",
 	"/servers/%s/variables", "/servers/%s/variables?against_at=-1d", "/servers/%s/variables/max_connections", "/servers/%s/schemas", "/servers/%s/accounts",

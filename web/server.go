@@ -36,6 +36,8 @@ type Config struct {
 	// CheckSchedule tells whether a schedule can be read in a zone, by an [monolith.InvalidError]. nil
 	// accepts everything.
 	CheckSchedule func(expression, zone string) error
+	// Collectors are those that can be switched off, with Name, Title and Help. nil accepts every name.
+	Collectors []monolith.CollectorStatus
 	// BasePath is what stands before every path when a proxy serves Monolith under it: "" or "/x".
 	BasePath string
 	// Hosts are the names, without ports, that Monolith answers to besides those of the loopback.

@@ -142,12 +142,22 @@ func (a *app) assemble(c *serveCommand, db *store.DB) (err error) {
 			_, err := poller.ParseSchedule(expression, zone)
 			return err
 		},
-		BasePath: c.BasePath,
-		Hosts:    c.Host,
-		Version:  version,
-		Log:      a.log.With("part", "web"),
+		Collectors: collectorList(),
+		BasePath:   c.BasePath,
+		Hosts:      c.Host,
+		Version:    version,
+		Log:        a.log.With("part", "web"),
 	})
 	return err
+}
+
+// collectorList names the collectors for pages and checks.
+func collectorList() []monolith.CollectorStatus {
+	var list []monolith.CollectorStatus
+	for _, c := range poller.Collectors() {
+		list = append(list, monolith.CollectorStatus{Name: c.Name, Title: c.Title, Help: c.Help, Schedule: c.Schedule})
+	}
+	return list
 }
 
 // hold says how long a value of a metric stays good on a server: until its collector's next run.
