@@ -1,10 +1,7 @@
 package web
 
 import (
-	"context"
-	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"monolith"
@@ -117,7 +114,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := overview{serverPage: p}
 	data.Facts = factsOf(&p)
-	available, err := s.availability(r.Context(), p.Server.ID, p.Now)
+	available, err := s.availability.of(r.Context(), s.store, p.Server.ID, p.Now)
 	if err = data.unread(err, "how much of the time the server answered"); err != nil {
 		return err
 	}
@@ -153,44 +150,6 @@ func (p *serverPage) unread(err error, what string) error {
 		return nil
 	}
 	return err
-}
-
-// availability gives the share of the last day in which a server answered its polls, and that of the last week
-// and month beside it. Times in which Monolith itself did not poll count for nothing.
-func (s *Server) availability(ctx context.Context, id monolith.ServerID, now time.Time) ([]fact, error) {
-	const day = 24 * time.Hour
-	f := fact{Name: "Available", Title: "answered polls of the last day"}
-	for _, span := range []struct {
-		name       string
-		long, step time.Duration
-	}{{"", day, 10 * time.Minute}, {"7 d", 7 * day, time.Hour}, {"30 d", 30 * day, time.Hour}} {
-		r, err := s.store.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.up"}, From: now.Add(-span.long), To: now, Step: span.step})
-		if err != nil {
-			return nil, err
-		}
-		sum, steps := 0.0, 0
-		for i := range r.Series {
-			for _, v := range r.Series[i].Avg {
-				if !math.IsNaN(v) {
-					sum, steps = sum+v, steps+1
-				}
-			}
-		}
-		if steps == 0 {
-			return nil, nil
-		}
-		// Rounded down: 99.999 % is not all.
-		share := graph.Format(math.Floor(1e4*sum/float64(steps)+1e-6)/100, "%")
-		if span.name == "" {
-			f.Value = share
-			continue
-		}
-		if f.Detail != "" {
-			f.Detail += ", "
-		}
-		f.Detail += strings.ReplaceAll(span.name+" "+share, " ", "\u00a0") // one figure is not parted
-	}
-	return []fact{f}, nil
 }
 
 // factsOf lists what people ask first about a server.

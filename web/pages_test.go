@@ -413,8 +413,8 @@ func TestAvailability(t *testing.T) {
 		{now.Add(-90 * 24 * time.Hour), "100 %", "7 d 92.85 %, 30 d 98.33 %"}, // rounded down
 		{now.Add(-time.Hour), "100 %", "7 d 100 %, 30 d 100 %"},
 	} {
-		s := &Server{store: upStore{now: now, began: c.began}}
-		facts, err := s.availability(t.Context(), 1, now)
+		var a availability
+		facts, err := a.of(t.Context(), upStore{now: now, began: c.began}, 1, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,9 +422,33 @@ func TestAvailability(t *testing.T) {
 			t.Errorf("polled since %v: got %+v", c.began, facts)
 		}
 	}
-	s := &Server{store: upStore{now: now, began: now}}
-	if facts, err := s.availability(t.Context(), 1, now); err != nil || len(facts) > 0 {
+	var a availability
+	if facts, err := a.of(t.Context(), upStore{now: now, began: now}, 1, now); err != nil || len(facts) > 0 {
 		t.Errorf("a server without history is said to be available: %+v, %v", facts, err)
+	}
+}
+
+// Open pages ask at each poll: history is read once, and again a minute later.
+func TestAvailabilityIsReadOnceAMinute(t *testing.T) {
+	x := newSite(t)
+	x.add(t, "db1", "")
+	read := func() int {
+		before := x.store.reads
+		if got := x.html(t, "/servers/db1"); got.Code != http.StatusOK {
+			t.Fatal(got.Code)
+		}
+		return x.store.reads - before
+	}
+	if first, second := read(), read(); first != 1 || second != 0 {
+		t.Errorf("two looks at the overview read history %d and %d times", first, second)
+	}
+	x.clock = x.clock.Add(availabilityGood)
+	if again := read(); again != 1 {
+		t.Errorf("a minute later it was read %d times", again)
+	}
+	x.availability.of(t.Context(), x.store, 99, x.clock.Add(2*availabilityGood))
+	if n := len(x.availability.known); n != 1 {
+		t.Errorf("%d servers are remembered, also those long not looked at", n)
 	}
 }
 

@@ -69,21 +69,22 @@ func (c *Config) Validate() error {
 
 // Server answers HTTP. Its methods may be called from any goroutine.
 type Server struct {
-	cfg       Config
-	store     Store // = inventory
-	inventory *inventory
-	poller    Poller
-	log       *slog.Logger
-	now       func() time.Time
-	base      string
-	hosts     []string
-	started   time.Time
-	live      *live
-	metrics   *metrics
-	assets    *assets
-	tests     chan struct{} // holds one entry for each connection test that runs
-	root      *chi.Mux
-	handler   http.Handler
+	cfg          Config
+	store        Store // = inventory
+	inventory    *inventory
+	poller       Poller
+	log          *slog.Logger
+	now          func() time.Time
+	base         string
+	hosts        []string
+	started      time.Time
+	live         *live
+	metrics      *metrics
+	assets       *assets
+	availability availability
+	tests        chan struct{} // holds one entry for each connection test that runs
+	root         *chi.Mux
+	handler      http.Handler
 }
 
 // New makes a server. It listens nowhere before [Server.Serve].
