@@ -41,18 +41,25 @@ func (s *Server) serverNamed(ctx context.Context, field, name string) (monolith.
 		return server, err
 	}
 	cure := "/api/v1/servers lists them"
-	if all, err := s.store.Servers(ctx); err == nil {
-		names := make([]string, len(all))
-		for i := range all {
-			names[i] = all[i].Name
-		}
-		if near := nearest(name, names); near != "" {
-			cure = fmt.Sprintf("did you mean %q?", near)
-		}
+	if near := s.nearServer(ctx, name); near != "" {
+		cure = fmt.Sprintf("did you mean %q?", near)
 	}
 	p := notFound("server", name, cure)
 	p.Field = field
 	return server, p
+}
+
+// nearServer gives the server whose name is the most like another; "" when none is.
+func (s *Server) nearServer(ctx context.Context, name string) string {
+	all, err := s.store.Servers(ctx)
+	if err != nil {
+		return ""
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return nearest(name, names)
 }
 
 // pathServer finds the server that the path names.

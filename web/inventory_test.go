@@ -46,6 +46,11 @@ func TestPagesGoOnWithoutTheStore(t *testing.T) {
 		"/servers/db1/schemas":     {"db1"},
 		"/servers/db1/accounts":    {"db1"},
 		"/rows?server=db1":         {"db1"},
+
+		"/servers/db1/changes":                   {"The store could not tell what was changed, restarts and notes", "as soon as the store answers", `aria-current="page">Changes`},
+		"/servers/db1/variables/max_connections": {"<code>151</code>", "The store could not tell the history of this variable", `aria-current="page">Variables`},
+		"/settings":                              {"The store could not tell how long history is kept, what it takes", "acme/prod", `id="browser"`},
+		"/graphs":                                {"The store could not tell the graphs of your own"},
 	} {
 		got := x.get(t, target, "Accept", "text/html")
 		if got.Code != http.StatusOK {
@@ -85,8 +90,19 @@ func TestWhatTheStoreAloneKnowsIsRefusedNotEmpty(t *testing.T) {
 	if got.Code != http.StatusServiceUnavailable || got.Header().Get("Content-Type") != "image/svg+xml" || !strings.Contains(got.body, "The store can") {
 		t.Errorf("in an image: %d %s %s", got.Code, got.Header(), got.body)
 	}
-	if got := x.get(t, "/servers/db1/changes", "Accept", "text/html"); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, "17 polls") {
-		t.Errorf("the timeline: %d", got.Code)
+	// A page that can show nothing at all says what still works, and leads there.
+	got = x.html(t, "/graphs/own-1/edit")
+	if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, "17 polls") || !strings.Contains(got.body, "Polling goes on") {
+		t.Errorf("the editor: %d %s", got.Code, got.body)
+	}
+	got = x.html(t, "/servers/db1/graphs/own-1")
+	if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, `href="/servers/db1/status"`) || !strings.Contains(got.body, "Polling goes on") {
+		t.Errorf("a graph of one's own: %d %s", got.Code, got.body)
+	}
+	// A note that can't be kept now is not lost.
+	got = x.do(t, http.MethodPost, "/servers/db1/changes", "text=deploy+4.2&at=", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+	if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, `value="deploy 4.2"`) || !strings.Contains(got.body, `role="alert"`) {
+		t.Errorf("a note: %d", got.Code)
 	}
 	if got := x.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, "17 polls wait") {
 		t.Errorf("readyz: %d %s", got.Code, got.body)

@@ -69,7 +69,7 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 			ask.Name = "status."
 		}
 		changes, err := s.store.Changes(r.Context(), ask)
-		if err != nil {
+		if err = d.unread(err, "what was changed"); err != nil {
 			return err
 		}
 		for _, c := range changes {
@@ -88,7 +88,7 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 			kinds = kinds[:4]
 		}
 		marks, err := s.marksOf(r.Context(), []monolith.Server{d.Server}, monolith.MarkQuery{To: before, Kinds: kinds, Limit: mostEvents})
-		if err != nil {
+		if err = d.unread(err, "restarts and notes"); err != nil {
 			return err
 		}
 		for _, m := range marks {
@@ -156,7 +156,7 @@ func (s *Server) saveNote(w http.ResponseWriter, r *http.Request) error {
 	}
 	if _, err := s.note(r.Context(), server, group, at, r.PostFormValue("text")); err != nil {
 		bad := s.problemOf(r, err)
-		if bad.Status >= http.StatusInternalServerError {
+		if bad.Status >= http.StatusInternalServerError && bad.Kind != kindUnavailable {
 			return bad
 		}
 		return s.showTimeline(w, r, bad.Status, changesTab{serverPage: p, Error: bad.Detail, Text: r.PostFormValue("text"), NoteTime: r.PostFormValue("at")})

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
+
+	"monolith"
 )
 
 // errorView says in a page what went wrong and what to do.
@@ -19,6 +23,9 @@ func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, p *problem) {
 	if strings.Contains(d.Cure, "/api/v1/") {
 		d.Cure = "" // it speaks to programs
 	}
+	if p.Kind == kindUnavailable {
+		d.Title = "Not now"
+	}
 	if err := s.show(w, r, p.Status, "error", "frame", &d); err != nil {
 		s.internal(r, err)
 		writeProblem(w, r, p)
@@ -29,9 +36,22 @@ func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, p *problem) {
 func (s *Server) waysOut(r *http.Request, p *problem) [][2]string {
 	var links [][2]string
 	rest := strings.TrimPrefix(r.URL.Path, s.base)
-	if name := pathValue(r, "name"); name != "" && p.Status < http.StatusInternalServerError {
-		if _, err := s.store.Server(r.Context(), name); err == nil {
+	if name := pathValue(r, "name"); name != "" {
+		_, err := s.store.Server(r.Context(), name)
+		switch near := ""; {
+		case err == nil && p.Kind == kindUnavailable: // what was polled last is shown all the same
+			links = append(links, [2]string{s.link("servers", name), name})
+			for _, t := range tabsOf(nil) {
+				if slices.Contains([]string{"replication", "processes", "status", "variables", "monitoring"}, t.Key) {
+					links = append(links, [2]string{s.link("servers", name, t.Key), t.Title})
+				}
+			}
+		case err == nil && p.Status < http.StatusInternalServerError:
 			links = append(links, [2]string{s.link("servers", name, "graphs"), "All graphs of " + name}, [2]string{s.link("servers", name), name})
+		case errors.Is(err, monolith.ErrNotFound):
+			if near = s.nearServer(r.Context(), name); near != "" {
+				links = append(links, [2]string{s.link("servers", near), near})
+			}
 		}
 	} else if strings.HasPrefix(rest, "/graphs") {
 		links = append(links, [2]string{s.link("graphs"), "Graphs of your own"})

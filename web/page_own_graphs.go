@@ -28,15 +28,15 @@ type ownGraphRow struct {
 }
 
 func (s *Server) savedGraphsPage(w http.ResponseWriter, r *http.Request) error {
+	d := ownGraphs{pageBase: s.pageBase(r, "Graphs", "graphs")}
 	saved, err := s.store.Graphs(r.Context())
-	if err != nil {
+	if err = d.unread(err, "the graphs of your own"); err != nil {
 		return err
 	}
 	servers, err := s.store.Servers(r.Context())
 	if err != nil {
 		return err
 	}
-	d := ownGraphs{pageBase: s.pageBase(r, "Graphs", "graphs")}
 	for i := range saved {
 		v := ownGraph(&saved[i], servers)
 		row := ownGraphRow{ID: v.ID, Title: v.Title, Page: v.Page, Servers: v.Servers, Updated: saved[i]}

@@ -48,6 +48,7 @@ type pageBase struct {
 	Flash string // one sentence about what was just done
 
 	Trouble *storeTrouble // nil while the store works
+	Unread  []string      // what a store that does not answer could not tell
 
 	// Scripted says that the bundle was built: graphs are then drawn in the browser.
 	Scripted      bool
@@ -104,6 +105,15 @@ var flashes = map[string]string{
 	"unnoted":  "The note is gone.",
 	"deleted":  "Deleted.",
 	"arranged": "The order was changed.",
+}
+
+// unread notes what a store that does not answer could not tell; other errors it gives back.
+func (b *pageBase) unread(err error, what string) error {
+	if unanswered(err) {
+		b.Unread = append(b.Unread, what)
+		return nil
+	}
+	return err
 }
 
 // At gives an address of ours, with each part escaped: {{.At "servers" .Name}}.

@@ -18,7 +18,6 @@ type serverPage struct {
 	Tab    string
 	Tabs   []tab
 	Range  timeRange
-	Unread []string // what a store that does not answer could not tell
 }
 
 // tab is one page of a server.
@@ -141,15 +140,6 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, r, "overview", &data)
-}
-
-// unread notes what a store that does not answer could not tell; other errors it gives back.
-func (p *serverPage) unread(err error, what string) error {
-	if unanswered(err) {
-		p.Unread = append(p.Unread, what)
-		return nil
-	}
-	return err
 }
 
 // factsOf lists what people ask first about a server.

@@ -34,20 +34,12 @@ func (d *settings) ErrorAt(field string) string {
 }
 
 func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request) error {
-	kept, err := s.store.Retention(r.Context())
-	if err != nil {
-		return err
-	}
-	return s.showSettings(w, r, http.StatusOK, settings{Retention: kept})
+	return s.showSettings(w, r, http.StatusOK, settings{})
 }
 
 // settingsWith shows the settings with what is wrong with a field that was sent.
 func (s *Server) settingsWith(w http.ResponseWriter, r *http.Request, p *problem) error {
-	kept, err := s.store.Retention(r.Context())
-	if err != nil {
-		return err
-	}
-	return s.showSettings(w, r, cmp.Or(p.Status, http.StatusUnprocessableEntity), settings{Retention: kept, Error: p, sentZone: r.PostFormValue("zone")})
+	return s.showSettings(w, r, cmp.Or(p.Status, http.StatusUnprocessableEntity), settings{Error: p, sentZone: r.PostFormValue("zone")})
 }
 
 // ZoneText is what stands in the field of the time zone: what was sent, when that was wrong.
@@ -61,18 +53,26 @@ func (d *settings) ZoneText() string {
 func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, status int, d settings) error {
 	d.pageBase = s.pageBase(r, "Settings", "settings")
 	var err error
-	if d.Usage, err = s.store.Usage(r.Context()); err != nil {
-		return err
-	}
-	if d.Groups, err = s.store.Groups(r.Context()); err != nil {
-		return err
+	if !d.Checked { // nobody sent another
+		d.Retention, err = s.store.Retention(r.Context())
+		if err = d.unread(err, "how long history is kept"); err != nil {
+			return err
+		}
 	}
 	if d.RawBytes == "" {
 		d.RawBytes = writeBytes(d.Retention.RawBytes)
 	}
-	if d.Estimate == nil && d.Retention.Validate() == nil {
+	d.Usage, err = s.store.Usage(r.Context())
+	if err = d.unread(err, "what it takes"); err != nil {
+		return err
+	}
+	d.Groups, err = s.store.Groups(r.Context())
+	if err = d.unread(err, "the groups"); err != nil {
+		return err
+	}
+	if d.Unread == nil && d.Estimate == nil && d.Retention.Validate() == nil {
 		e, err := s.store.Estimate(r.Context(), d.Retention)
-		if err != nil {
+		if err = d.unread(err, "what it will take"); err != nil {
 			return err
 		}
 		d.Estimate = &e

@@ -193,10 +193,10 @@ func (s *Server) variablePage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	d.Changes, err = s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: metric.Name, Exact: true, First: true, Limit: 1000})
-	if err != nil {
+	if err = d.unread(err, "the history of this variable"); err != nil {
 		return err
 	}
-	if !d.Has && len(d.Changes) == 0 {
+	if !d.Has && len(d.Changes) == 0 && d.Unread == nil {
 		return notFound("variable", d.Name, "the Variables tab lists them")
 	}
 	servers, err := s.store.Servers(r.Context())

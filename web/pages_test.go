@@ -485,3 +485,10 @@ func TestCollectorsCountRunsAndLateOnesApart(t *testing.T) {
 		t.Errorf("the table of collectors: %s", table)
 	}
 }
+
+func TestNameThatIsNotThereLeadsToTheNearest(t *testing.T) {
+	x := newFleet(t, 3)
+	if got := x.html(t, "/servers/bd1/status"); got.Code != http.StatusNotFound || !strings.Contains(got.body, `<a class="button" href="/servers/db1">db1</a>`) {
+		t.Errorf("%d %s", got.Code, got.body)
+	}
+}
