@@ -40,40 +40,40 @@ func (db *DB) pack(ctx context.Context) error {
 	defer db.packMu.Unlock()
 	var errs error
 	for _, t := range db.tails() {
-		polls := t.ripe(db.now().UnixMilli())
-		if len(polls) == 0 {
-			continue
+		// A store that was away for hours has several blocks to catch up with.
+		for polls := t.ripe(db.now().UnixMilli()); len(polls) > 0; polls = t.ripe(db.now().UnixMilli()) {
+			start := time.Now()
+			err := db.packTail(ctx, t, polls)
+			db.count.packTime.Add(int64(time.Since(start)))
+			if err != nil {
+				db.count.packErrors.Add(1)
+				errs = errors.Join(errs, fmt.Errorf("store: pack server %d: %w", t.id, db.unavailable(err)))
+				break
+			}
+			db.count.packs.Add(1)
 		}
-		start := time.Now()
-		err := db.packTail(ctx, t, polls)
-		db.count.packTime.Add(int64(time.Since(start)))
-		if err != nil {
-			db.count.packErrors.Add(1)
-			errs = errors.Join(errs, fmt.Errorf("store: pack server %d: %w", t.id, db.unavailable(err)))
-			continue
-		}
-		db.count.packs.Add(1)
 	}
 	return errors.Join(errs, db.trimHead(ctx))
 }
 
-// ripe gives the polls that should become a block: all before the last payload that needs none before
-// it, once they are many or old. A server that is no longer polled is closed by age.
+// ripe gives the polls that should become a block, once they are many or old: up to the first payload that needs none
+// before it and leaves enough of them. A server that is no longer polled is closed by age.
 func (t *tail) ripe(now int64) []poll {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.polls) == 0 || t.deleted.Load() {
 		return nil
 	}
-	cut, first := t.key, t.polls[0].at
-	quiet := now-t.polls[len(t.polls)-1].at >= (tailAge / 4).Milliseconds()
-	switch {
-	case cut >= tailPolls, cut > 0 && t.polls[cut].at-first >= tailAge.Milliseconds():
-	case quiet && now-first >= tailAge.Milliseconds() && t.committed >= t.seq:
+	cut, first := 1, t.polls[0].at
+	for cut < len(t.polls) && (!t.polls[cut].key || cut < tailPolls && t.polls[cut].at-first < tailAge.Milliseconds()) {
+		cut++
+	}
+	if cut == len(t.polls) {
+		quiet := now-t.polls[cut-1].at >= (tailAge / 4).Milliseconds()
+		if !quiet || now-first < tailAge.Milliseconds() || t.committed < t.seq {
+			return nil
+		}
 		t.enc.Reset()
-		cut = len(t.polls)
-	default:
-		return nil
 	}
 	for cut > history.MaxRows || cut > 0 && t.polls[cut-1].seq > t.committed {
 		// Back to the key before: what is not in the store yet must not be in a block.

@@ -299,30 +299,19 @@ func (p *reading) feed(b place, wants []want) error {
 		}
 		return failed
 	}
-	return p.columns(b.block.raw, b.from, wants)
-}
-
-// columns puts polls after a moment into the lines. An error tells of metrics that can't be read.
-func (p *reading) columns(polls history.Polls, after int64, wants []want) error {
-	rows := polls.Rows()
+	rows := b.block.raw.Rows()
 	skip := 0
-	for skip < len(rows) && rows[skip].At <= after {
+	for skip < len(rows) && rows[skip].At <= b.from {
 		skip++
 	}
 	p.grid.Rows(rows[skip:])
-	var column []monolith.Num
 	var failed error
 	for i := range wants {
 		if wants[i].text {
 			continue
 		}
-		var err error
-		if column, err = polls.Column(wants[i].id, column); err != nil {
+		if err := wants[i].line.Feed(b.block.raw, wants[i].id, skip); err != nil {
 			failed = err
-			continue
-		}
-		if len(column) > skip {
-			wants[i].line.Column(column[skip:])
 		}
 	}
 	return failed
@@ -346,5 +335,12 @@ func (p *reading) feedTail(packed uint64, since int64, ids []history.MetricID, w
 	}
 	rows, holes := replay(polls, ids...)
 	p.damaged += len(holes)
-	_ = p.columns(rows, 0, wants) // a tail's columns give no error
+	p.grid.Rows(rows.Rows())
+	var column []monolith.Num
+	for i := range wants {
+		if !wants[i].text {
+			column, _ = rows.Column(wants[i].id, column) // a tail's columns give no error
+			wants[i].line.Column(column)
+		}
+	}
 }

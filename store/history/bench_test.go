@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"monolith"
 )
 
 // processorTime runs a benchmark's body and reports the processor time that it takes beside the wall clock's, which says
@@ -106,16 +104,13 @@ func benchmarkDraw(b *testing.B, tr *trace, blocks [][]byte, step time.Duration)
 			m, _ := tr.name(id)
 			lines = append(lines, g.Line(m, LineOptions{}))
 		}
-		var nums []monolith.Num
 		for _, block := range blocks {
 			r := mustOpen(b, block)
 			g.Rows(r.Rows())
 			for i, id := range chosen {
-				var err error
-				if nums, err = r.Column(id, nums); err != nil {
+				if err := lines[i].Feed(r, id, 0); err != nil {
 					b.Fatal(err)
 				}
-				lines[i].Column(nums)
 			}
 		}
 		for _, l := range lines {

@@ -12,8 +12,19 @@ type Grid struct {
 	start, step int64 // ms
 	n           int
 	clock       clock
-	rows        []gridRow   // of the block being laid out
-	plain       []plainPair // of each of them, with the row before
+	last        oneBucket // the bucket that was asked for last
+	rows        []gridRow // of the block being laid out
+	seconds     []float64 // of the pair of each of them with the row before, where it is plain
+	pairs       []pairRun
+	reads       []readRun
+	integers    []uint64 // of a column of these rows
+	floats      []float64
+}
+
+// oneBucket is a bucket and the milliseconds that belong to it.
+type oneBucket struct {
+	from, to int64 // (from, to]
+	bucket   int
 }
 
 // gridRow is a row of the block with what all lines need to know of it.
@@ -23,12 +34,20 @@ type gridRow struct {
 	fill   int // the first bucket that the reading speaks for
 }
 
-// plainPair is what lines need to know of a pair of rows that follow each other. It is plain when integers that grew make
-// it valid, by the rows alone, and it lies on the grid, in one bucket and at most the one before.
-type plainPair struct {
-	seconds float64 // 0: it is not plain
-	lead    float64 // the share of it that lies in the bucket before
-	bucket  int
+// pairRun is a run of rows whose pairs with the row before are plain and end in the same bucket. A pair is plain when
+// integers that did not fall make it valid, by the rows alone, and it lies on the grid, in one bucket and at most the one
+// before. Nearly all pairs are.
+type pairRun struct {
+	from, to int // rows [from, to)
+	bucket   int
+	lead     float64 // the share of the first pair that lies in the bucket before; the others lie in this one
+	seconds  float64 // of all of them, without the lead
+}
+
+// readRun is a run of rows in the same bucket of which all but the first speak for no other one.
+type readRun struct {
+	from, to int // rows [from, to)
+	bucket   int
 }
 
 // NewGrid makes a grid of steps that are multiples of step since 1970 and cover [from, to). step is at
@@ -49,33 +68,50 @@ func (g *Grid) Range() monolith.Range {
 }
 
 // Rows tells the grid the rows of the next raw block. Blocks come oldest first; the rows before and after the
-// grid that make the pairs which cross its ends should be among them. [Line.Column] calls follow.
+// grid that make the pairs which cross its ends should be among them. [Line.Column] and [Line.Feed] calls follow.
 func (g *Grid) Rows(rows []Row) {
 	g.rows = slices.Grow(g.rows[:0], len(rows))[:len(rows)]
-	g.plain = slices.Grow(g.plain[:0], len(rows))[:len(rows)]
+	g.seconds = slices.Grow(g.seconds[:0], len(rows))[:len(rows)]
+	g.pairs, g.reads = g.pairs[:0], g.reads[:0]
 	for i := range rows {
 		r := &g.rows[i]
 		*r = gridRow{position: g.clock.next(&rows[i])}
 		r.bucket, r.fill = g.bucket(r.at), g.bucket(r.at-r.interval+1)
-		g.plain[i] = plainPair{}
+		if r.bucket < 0 || r.bucket >= g.n {
+			continue
+		}
+		if n := len(g.reads); n > 0 && g.reads[n-1].to == i && g.reads[n-1].bucket == r.bucket && r.fill == r.bucket {
+			g.reads[n-1].to++
+		} else {
+			g.reads = append(g.reads, readRun{i, i + 1, r.bucket})
+		}
 		if i > 0 {
-			g.plain[i] = g.pair(&g.rows[i-1], r)
+			g.pair(i)
 		}
 	}
 }
 
-// pair works out whether a pair of rows is plain.
-func (g *Grid) pair(from, to *gridRow) plainPair {
+// pair adds the pair of row i with the row before to the runs, if it is plain.
+func (g *Grid) pair(i int) {
+	from, to := &g.rows[i-1], &g.rows[i]
 	elapsed := to.clock - from.clock
-	if from.chain != to.chain || from.run != to.run || !near(elapsed, max(from.interval, to.interval)) || to.bucket < 0 || to.bucket >= g.n {
-		return plainPair{}
+	if from.chain != to.chain || from.run != to.run || !near(elapsed, max(from.interval, to.interval)) {
+		return
 	}
 	length := span(from.at, to.at, elapsed)
 	early := g.start + int64(to.bucket)*g.step - (to.at - length) // ms before this bucket
 	if early > g.step || early > 0 && to.bucket == 0 {
-		return plainPair{}
+		return
 	}
-	return plainPair{seconds: float64(elapsed) / 1000, lead: float64(max(early, 0)) / float64(length), bucket: to.bucket}
+	seconds := float64(elapsed) / 1000
+	g.seconds[i] = seconds
+	if n := len(g.pairs); n > 0 && early <= 0 && g.pairs[n-1].to == i && g.pairs[n-1].bucket == to.bucket {
+		g.pairs[n-1].to++
+		g.pairs[n-1].seconds += seconds
+		return
+	}
+	lead := float64(max(early, 0)) / float64(length)
+	g.pairs = append(g.pairs, pairRun{i, i + 1, to.bucket, lead, seconds * (1 - lead)})
 }
 
 // span gives how long a pair is on the axis of time: as far as its rows are apart there, unless the wall
@@ -90,11 +126,19 @@ func span(from, to, elapsed int64) int64 {
 
 // bucket gives the step to which the millisecond before t belongs; −1 before and n after the grid.
 func (g *Grid) bucket(t int64) int {
+	if t > g.last.from && t <= g.last.to { // times come in order mostly
+		return g.last.bucket
+	}
 	d := t - 1 - g.start
 	if d < 0 {
 		return -1
 	}
-	return int(min(d/g.step, int64(g.n)))
+	n := d / g.step
+	if n >= int64(g.n) {
+		return g.n
+	}
+	g.last = oneBucket{g.start + n*g.step, g.start + (n+1)*g.step, int(n)}
+	return int(n)
 }
 
 // LineOptions says what the caller knows of a metric's schedule.
@@ -113,17 +157,6 @@ func (g *Grid) Line(m monolith.Metric, o LineOptions) *Line {
 	l.accumulates, l.reads = l.kind.Accumulates(), l.kind == monolith.Untyped || l.kind == monolith.Gauge || l.kind == monolith.HighWater
 	l.pairs = newPairs(m, o.Every)
 	return l
-}
-
-// Column adds the metric's column of the rows last given to [Grid.Rows]. An empty column is a block
-// that does not have the metric.
-func (l *Line) Column(nums []monolith.Num) {
-	if l.reads {
-		l.readColumn(nums)
-	}
-	if l.accumulates {
-		l.accumulate(nums)
-	}
 }
 
 // Cells adds cells of a tier with the step, in order of time. Cells and columns may follow each other, as long as no

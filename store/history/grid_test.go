@@ -294,10 +294,34 @@ func plainGrid(g *Grid, rows []Row, nums []monolith.Num, m monolith.Metric) (avg
 	return avg, most, increase, rateMax
 }
 
+// complete fills the gaps of most columns, and turns some into columns of other forms.
+func complete(rng *rand.Rand, column []monolith.Num) {
+	form := rng.IntN(5)
+	if form == 0 {
+		return
+	}
+	level := rng.Int64N(1000)
+	for i, n := range column {
+		switch {
+		case form == 1: // all the same
+			column[i] = monolith.Int(level)
+		case form == 2: // of both signs
+			column[i] = monolith.Int(rng.Int64N(1000) - 500)
+		case form == 3: // decimals
+			column[i] = monolith.Float(float64(rng.IntN(1000)-500) / 100)
+		case n.IsNone() && i == 0:
+			column[i] = monolith.Uint(1000)
+		case n.IsNone():
+			column[i] = column[i-1]
+		}
+	}
+}
+
 func TestGridIsThePlainOne(t *testing.T) {
 	t.Parallel()
-	each(t, 200, func(t *testing.T, rng *rand.Rand) {
+	each(t, 1000, func(t *testing.T, rng *rand.Rand) {
 		polls := wholePolls(rng, 2+rng.IntN(150))
+		complete(rng, polls.columns[0])
 		forward := !slices.ContainsFunc(polls.rows[1:], func(r Row) bool { return r.Seq == 0 }) && slices.IsSortedFunc(polls.rows, func(a, b Row) int {
 			return int(min(max(a.At-b.At, -1), 1))
 		})
@@ -307,13 +331,28 @@ func TestGridIsThePlainOne(t *testing.T) {
 		to := from + 1 + rng.Int64N(1_500_000)
 		cut := 1 + rng.IntN(len(polls.rows)-1)
 		g := NewGrid(time.UnixMilli(from), time.UnixMilli(to), step)
-		l := g.Line(untyped, LineOptions{})
-		g.Rows(polls.rows[:cut])
-		l.Column(polls.columns[0][:cut])
-		g.Rows(polls.rows[cut:])
-		l.Column(polls.columns[0][cut:])
+		m := []monolith.Metric{untyped, aGauge, aCounter}[rng.IntN(3)]
+		l := g.Line(m, LineOptions{})
+		for _, part := range []*memory{polls.part(0, cut), polls.part(cut, len(polls.rows))} {
+			if rng.IntN(2) == 0 {
+				g.Rows(part.rows)
+				l.Column(part.columns[0])
+				continue
+			}
+			skip := 0 // rows that an opened block has and the grid is not told of
+			block := part
+			if part.rows[0] != polls.rows[0] {
+				if skip = rng.IntN(cut); skip > 0 {
+					block = polls.part(cut-skip, len(polls.rows))
+				}
+			}
+			g.Rows(part.rows)
+			if err := l.Feed(mustOpen(t, mustMarshal(t, block)), 0, skip); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s, ok := l.Series()
-		avg, most, increase, rateMax := plainGrid(g, polls.rows, polls.columns[0], untyped)
+		avg, most, increase, rateMax := plainGrid(g, polls.rows, polls.columns[0], m)
 		if s.Increase != nil {
 			exactly(t, "increases", s.Increase, increase)
 			exactly(t, "greatest rates", s.RateMax, rateMax)
@@ -321,6 +360,11 @@ func TestGridIsThePlainOne(t *testing.T) {
 		if s.Avg != nil && forward { // fillings depend on the order when the clock went back
 			exactly(t, "averages", s.Avg, avg)
 			exactly(t, "maxima", s.Max, most)
+		}
+		if m == aGauge {
+			increase = nil
+		} else if m == aCounter {
+			avg = nil
 		}
 		if !ok && slices.ContainsFunc(append(avg, increase...), func(v float64) bool { return !math.IsNaN(v) }) {
 			t.Error("there is no series")

@@ -16,6 +16,8 @@ type scratch struct {
 	spare    [][]int64
 	integers []int64
 	values   []uint64
+	nums     []monolith.Num
+	floats   []float64
 }
 
 // maxKept bounds what a scratch remembers.
@@ -141,7 +143,10 @@ func (t *table) decode(col *column, s *scratch) ([]uint64, error) {
 func (t *table) column(i int, dst []monolith.Num) ([]monolith.Num, error) {
 	s := t.scratch()
 	defer scratches.Put(s)
-	col := &t.columns[i]
+	return t.fill(&t.columns[i], s, dst)
+}
+
+func (t *table) fill(col *column, s *scratch, dst []monolith.Num) ([]monolith.Num, error) {
 	values, err := t.decode(col, s)
 	if err != nil {
 		return dst[:0], err
