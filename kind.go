@@ -30,7 +30,8 @@ func (k Kind) String() string {
 func (k Kind) Accumulates() bool { return k == Counter || k == Untyped }
 
 // KindOf looks a metric name up in the table of kinds: exact names first, then prefixes and suffixes
-// of MySQL's naming. The namespaces variable, replica, schema and server hold gauges.
+// of MySQL's naming. The namespaces variable and schema hold gauges, replica and server gauges and, by their names,
+// counters.
 func KindOf(name string) Kind {
 	ns, rest, ok := strings.Cut(name, ".")
 	if !ok {
@@ -57,6 +58,12 @@ func KindOf(name string) Kind {
 	case "replica":
 		// A position within a log file only grows; at the next file it falls, which makes a gap.
 		if strings.HasSuffix(rest, "_total") || strings.HasSuffix(rest, "_log_pos") {
+			return Counter
+		}
+		return Gauge
+	case "server":
+		// processes_total, a number of threads, is older than this rule.
+		if strings.HasSuffix(rest, "_total") && rest != "processes_total" {
 			return Counter
 		}
 		return Gauge

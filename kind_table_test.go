@@ -38,7 +38,7 @@ func TestKindOf(t *testing.T) {
 		"host.cpu_user_seconds_total": Counter, "host.load1": Gauge, "host.hostname": Text, "host.memory_total_bytes": Gauge,
 		"host.swap_in_bytes_total": Counter, "host.disk_in_flight": Gauge, "self.Questions": Counter, "self.poll_seconds": Gauge,
 		"self.skipped_total": Counter, "replica.lag": Gauge, "replica.retried_transactions_total": Counter, "replica.read_log_pos": Counter,
-		"server.processes_total": Gauge, "schema.data_bytes": Gauge, "variable.max_connections": Gauge,
+		"server.processes_total": Gauge, "server.binlog_written_bytes_total": Counter, "server.binary_log_bytes": Gauge, "schema.data_bytes": Gauge, "variable.max_connections": Gauge,
 	} {
 		if got := KindOf(name); got != want {
 			t.Errorf("%s is a %v, want %v", name, got, want)

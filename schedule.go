@@ -7,9 +7,9 @@ import (
 
 // The schedules on which collectors run.
 const (
-	Fast   = "fast"   // status, replication, InnoDB, host
-	Slow   = "slow"   // variables, process list
-	Hourly = "hourly" // accounts, binary logs
+	Fast   = "fast"   // status, replication, Group Replication, InnoDB, host
+	Slow   = "slow"   // variables, process list, memory, binary log position
+	Hourly = "hourly" // accounts, binary logs, certificate
 	Sizes  = "sizes"  // schema sizes
 	Daily  = "daily"  // what changes rarely
 )
@@ -37,9 +37,11 @@ func ScheduleOf(metric string) string {
 	switch {
 	case strings.HasPrefix(metric, "schema."):
 		return Sizes
-	case strings.HasPrefix(metric, "server.binary_log"), strings.HasPrefix(metric, "server.account"):
+	case strings.HasPrefix(metric, "server.binary_log"), strings.HasPrefix(metric, "server.account"),
+		strings.HasPrefix(metric, "server.certificate"):
 		return Hourly
-	case strings.HasPrefix(metric, "server.processes"), strings.HasPrefix(metric, "variable."):
+	case strings.HasPrefix(metric, "server.processes"), strings.HasPrefix(metric, "variable."), strings.HasPrefix(metric, "server.binlog_"),
+		strings.HasPrefix(metric, "server.memory_"), strings.HasPrefix(metric, "server.temptable_"):
 		return Slow
 	}
 	return Fast

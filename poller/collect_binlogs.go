@@ -24,34 +24,33 @@ func binlogsCollector() *Collector {
 			}
 			return true, ""
 		},
-		Grant: func(id monolith.Identity, account string) string {
-			if has(id, since{mariadb: v(10, 5, 2)}) {
-				return grantGlobal("BINLOG MONITOR", account)
-			}
-			return grantGlobal("REPLICATION CLIENT", account)
-		},
+		Grant:   grantBinlog,
 		Collect: collectBinlogs,
 	}
+}
+
+// grantBinlog gives the right to see the binary log from outside. MariaDB 10.5.2 parted it from REPLICATION CLIENT.
+func grantBinlog(id monolith.Identity, account string) string {
+	if has(id, since{mariadb: v(10, 5, 2)}) {
+		return grantGlobal("BINLOG MONITOR", account)
+	}
+	return grantGlobal("REPLICATION CLIENT", account)
 }
 
 const errNoBinaryLogging = 1381 // ER_NO_BINARY_LOGGING
 
 func collectBinlogs(ctx context.Context, g *Gather) error {
-	logs := []monolith.BinaryLog{}
-	var total int64
-	err := g.Session.Query(ctx, "SHOW BINARY LOGS", func(row Row) error {
-		size, _ := row.Int("file_size")
-		logs = append(logs, monolith.BinaryLog{Name: cut(printable(first(row.Text("log_name"))), 512), Size: size})
-		total += size
-		return nil
-	})
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == errNoBinaryLogging {
+	logs, err := listBinlogs(ctx, g)
+	if err != nil {
+		return err
+	}
+	if logs == nil {
 		g.Note(monolith.ProblemUnsupported, "the server writes no binary log (log_bin=OFF)", "")
 		return nil
 	}
-	if err != nil {
-		return err
+	var total int64
+	for _, l := range logs {
+		total += l.Size
 	}
 	rec := g.Recorder("server")
 	rec.Number("binary_logs", "", monolith.Uint(uint64(len(logs))))
@@ -59,4 +58,19 @@ func collectBinlogs(ctx context.Context, g *Gather) error {
 	rec.Done()
 	g.snapshot.BinaryLogs = logs
 	return nil
+}
+
+// listBinlogs reads the list of files; without a binary log it is nil.
+func listBinlogs(ctx context.Context, g *Gather) ([]monolith.BinaryLog, error) {
+	logs := []monolith.BinaryLog{}
+	err := g.Session.Query(ctx, "SHOW BINARY LOGS", func(row Row) error {
+		size, _ := row.Int("file_size")
+		logs = append(logs, monolith.BinaryLog{Name: cut(printable(first(row.Text("log_name"))), 512), Size: size})
+		return nil
+	})
+	var refused *mysql.MySQLError
+	if errors.As(err, &refused) && refused.Number == errNoBinaryLogging {
+		return nil, nil
+	}
+	return logs, err
 }

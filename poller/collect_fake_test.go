@@ -190,13 +190,16 @@ func TestSizesAreCountedFirstAndCapped(t *testing.T) {
 		scan + "'huge'":       tables("huge"),
 		scan + `'it''s\\odd'`: tables(`it's\odd`),
 		rights:                {columns: []string{"n"}, rows: [][]string{{"1"}}},
+		"SELECT /*+ MAX_EXECUTION_TIME(60000) */ SUM(FILE_SIZE) AS bytes FROM information_schema.INNODB_TABLESPACES": {
+			columns: []string{"bytes"}, rows: [][]string{{"123456789"}}},
 	}}
 	snap, err := collect(t, sizesCollector(), server("8.4.0", ""), f)
 	if err != nil || !snap.Schemas.Sampled || snap.Schemas.Tables != 300001 || problemKinds(snap) != "[partial]" {
 		t.Fatalf("%+v, %v, %v", snap.Schemas, snap.Problems, err)
 	}
 	wants(t, snap, map[string]string{"schema.data_bytes[huge]": "1000", "schema.tables[it's\\odd]": "2", "schema.total_index_bytes": "400",
-		"schema.engine_data_bytes[InnoDB]": "2000", "schema.engine_tables[unknown]": "2"})
+		"schema.engine_data_bytes[InnoDB]": "2000", "schema.engine_tables[unknown]": "2", "schema.total_file_bytes": "123456789",
+		"schema.engine_tables[MyISAM]": "0", "schema.engine_tables[Aria]": "0"})
 	if !strings.HasPrefix(f.sent[0], "SET SESSION information_schema_stats_expiry") || !strings.HasSuffix(f.sent[3], "LIMIT 19999") {
 		t.Errorf("sent %q", f.sent)
 	}
@@ -205,10 +208,23 @@ func TestSizesAreCountedFirstAndCapped(t *testing.T) {
 	for version, begin := range map[string]string{"10.11.6-MariaDB": "SET STATEMENT max_statement_time=60 FOR SELECT", "5.6.51": "SELECT TABLE_SCHEMA", "5.5.68-MariaDB": "SELECT TABLE_SCHEMA"} {
 		f := &fakeSession{answers: map[string]answer{begin: {columns: []string{"TABLE_SCHEMA", "N"}}, rights: {columns: []string{"n"}, rows: [][]string{{"0"}}}}}
 		snap, err := collect(t, sizesCollector(), server(version, ""), f)
-		if err != nil || len(f.sent) != 3 || problemKinds(snap) != "[partial]" || snap.Problems[0].Cure != "GRANT SHOW VIEW ON *.* TO 'monolith'@'%';" {
+		files := 0 // MariaDB before 10.2 and MySQL before 5.7.8 do not tell how large the files are
+		if strings.HasPrefix(version, "10.11") {
+			files = 1
+		}
+		if err != nil || len(f.sent) != 3+files || problemKinds(snap) != "[partial]" || snap.Problems[0].Cure != "GRANT SHOW VIEW ON *.* TO 'monolith'@'%';" {
 			t.Errorf("%s: %v, sent %q", version, err, f.sent)
 		}
 	}
+	// Without PROCESS the files can't be seen; the rest is there, and the cure says what is missing.
+	f = &fakeSession{answers: map[string]answer{"SET STATEMENT max_statement_time=60 FOR SELECT TABLE_SCHEMA": {columns: []string{"TABLE_SCHEMA", "N"}},
+		rights: {columns: []string{"n"}, rows: [][]string{{"1"}}}, "SET STATEMENT max_statement_time=60 FOR SELECT SUM(FILE_SIZE)": refuse(1227, "Access denied")}}
+	snap, err = collect(t, sizesCollector(), server("10.11.6-MariaDB", ""), f)
+	if err != nil || problemKinds(snap) != "[privilege]" || snap.Problems[0].Cure != "GRANT PROCESS ON *.* TO 'monolith'@'%';" {
+		t.Errorf("%v, %v", snap.Problems, err)
+	}
+	wants(t, snap, map[string]string{"schema.total_tables": "0", "schema.total_file_bytes": "none"})
+
 	c := sizesCollector()
 	g := &Gather{Server: &monolith.Server{}, Variables: map[string]string{"innodb_stats_on_metadata": "ON"}}
 	if ok, why := c.Applies(g); ok || why == "" {

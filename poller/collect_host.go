@@ -44,15 +44,8 @@ func hostCollector(source host.Source) *Collector {
 
 // targetOf says which process is meant, from the variables as far as they are known.
 func targetOf(g *Gather) host.Target {
-	variable := func(name string) string {
-		if v, ok := g.Variables[name]; ok {
-			return v
-		}
-		v, _, _ := g.State.Text(monolith.Metric{Name: "variable." + name})
-		return v
-	}
-	t := host.Target{PIDFile: variable("pid_file"), DataDir: variable("datadir"), Socket: variable("socket")}
-	t.Port, _ = strconv.Atoi(variable("port"))
+	t := host.Target{PIDFile: g.variable("pid_file"), DataDir: g.variable("datadir"), Socket: g.variable("socket"), TmpDir: g.variable("tmpdir")}
+	t.Port, _ = strconv.Atoi(g.variable("port"))
 	if t.Port == 0 && g.Server.Endpoint.Socket == "" {
 		if t.Port = g.Server.Endpoint.Port; t.Port == 0 {
 			t.Port = 3306
@@ -150,6 +143,9 @@ func recordDevices(rec *Recorder, r *host.Report) {
 		rec.Number("disk_write_seconds_total", d.Name, monolith.Float(d.WriteTime))
 		rec.Number("disk_busy_seconds_total", d.Name, monolith.Float(d.BusyTime))
 		rec.Number("disk_in_flight", d.Name, monolith.Uint(d.InFlight))
+		if d.Flushes >= 0 {
+			rec.Number("disk_flushes_total", d.Name, monolith.Int(d.Flushes))
+		}
 	}
 	for i := range r.Mounts {
 		m := &r.Mounts[i]
@@ -164,6 +160,13 @@ func recordDevices(rec *Recorder, r *host.Report) {
 		if m.DataDir {
 			rec.Text([]byte("datadir_mount"), []byte(path))
 		}
+	}
+	for i := range r.TmpDirs {
+		d := &r.TmpDirs[i]
+		path := printable(d.Path)
+		rec.Number("tmpdir_size_bytes", path, monolith.Uint(d.Size))
+		rec.Number("tmpdir_used_bytes", path, monolith.Uint(d.Used))
+		rec.Number("tmpdir_available_bytes", path, monolith.Uint(d.Available))
 	}
 	for i := range r.Nets {
 		n := &r.Nets[i]

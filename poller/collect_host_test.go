@@ -32,7 +32,8 @@ func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
 		CPU:    &host.CPU{Cores: 8, User: 10, Nice: 1, System: 5, IOWait: 2, Idle: 82},
 		Load:   &host.Load{One: 1.5, Five: 1, Fifteen: 0.5, Running: -1, Blocked: -1},
 		Memory: &host.Memory{Total: 1000, Available: 400, Free: 100}, Swap: &host.Swap{Total: 50, Used: 5, In: 7},
-		Disks:   []host.Disk{{Name: "sda", ReadBytes: 11, BusyTime: 0.25}},
+		Disks:   []host.Disk{{Name: "sda", ReadBytes: 11, BusyTime: 0.25, Flushes: 4}, {Name: "sdb", Flushes: -1}},
+		TmpDirs: []host.TmpDir{{Path: "/tmp", Size: 90, Used: 9, Available: 81}},
 		Mounts:  []host.Mount{{Path: "/", Size: 100, Used: 40, Available: 55}, {Path: "/data", Size: 10, Inodes: 9, InodesUsed: 3, DataDir: true}},
 		Nets:    []host.Net{{Name: "eth0", Sent: 3, ReceiveDrops: 1}},
 		Process: &host.Process{PID: 1, Resident: 77, CPU: 1.25, OpenFiles: -1},
@@ -41,18 +42,20 @@ func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
 	}}
 	c := hostCollector(f)
 	snap, err := collect(t, c, server("8.4.0", ""), &fakeSession{}, func(g *Gather) {
-		g.Variables = map[string]string{"pid_file": "m.pid", "datadir": "/d", "port": "3307", "socket": "/s"}
+		g.Variables = map[string]string{"pid_file": "m.pid", "datadir": "/d", "port": "3307", "socket": "/s", "tmpdir": "/tmp"}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (host.Target{PIDFile: "m.pid", DataDir: "/d", Port: 3307, Socket: "/s"}); f.asked != want {
+	if want := (host.Target{PIDFile: "m.pid", DataDir: "/d", Port: 3307, Socket: "/s", TmpDir: "/tmp"}); f.asked != want {
 		t.Errorf("asked for %+v", f.asked)
 	}
 	wants(t, snap, map[string]string{
 		"host.cpu_user_seconds_total": "10", "host.cpu_seconds_total": "100", "host.cores": "2", "host.load1": "1.5", "host.procs_blocked": "absent",
 		"host.memory_total_bytes": "1000", "host.memory_limit_bytes": "800", "host.cgroup_memory_bytes": "300", "host.swap_in_bytes_total": "7",
 		"host.uptime_seconds": "3600", "host.disk_read_bytes_total[sda]": "11", "host.disk_busy_seconds_total[sda]": "0.25",
+		"host.disk_flushes_total[sda]": "4", "host.disk_flushes_total[sdb]": "absent", "host.tmpdir_used_bytes[/tmp]": "9",
+		"host.tmpdir_size_bytes[/tmp]": "90", "host.tmpdir_available_bytes[/tmp]": "81",
 		"host.mount_used_bytes[/]": "40", "host.mount_inodes[/]": "absent", "host.mount_inodes_used[/data]": "3",
 		"host.net_sent_bytes_total[eth0]": "3", "host.net_receive_drops_total[eth0]": "1",
 		"host.mysqld_resident_bytes": "77", "host.mysqld_cpu_seconds_total": "1.25", "host.mysqld_open_files": "absent",

@@ -59,10 +59,12 @@ func replicaStatements(id monolith.Identity) []string {
 func collectReplication(ctx context.Context, g *Gather) error {
 	// Empty, not nil: a complete answer without rows says that this is no replica.
 	replicas := []monolith.Replica{}
-	var retried []monolith.Num // Retried_transactions by row: MariaDB
+	var more []columnsOfMariaDB // by row
 	err := g.Session.Either(ctx, func(row Row) error {
 		replicas = append(replicas, replicaOf(row, g.Identity, g.Server.KeepTexts))
-		retried = append(retried, row.Num("retried_transactions"))
+		more = append(more, columnsOfMariaDB{
+			retried: row.Num("retried_transactions"), hasDelay: row.Has("master_slave_time_diff"), delay: row.Num("master_slave_time_diff"),
+		})
 		return nil
 	}, replicaStatements(g.Identity)...)
 	if err != nil {
@@ -71,7 +73,7 @@ func collectReplication(ctx context.Context, g *Gather) error {
 	rec := g.Recorder("replica")
 	rec.Number("channels", "", monolith.Uint(uint64(len(replicas))))
 	for i := range replicas {
-		recordReplica(rec, &replicas[i], retried[i])
+		recordReplica(rec, &replicas[i], more[i])
 	}
 	if len(replicas) == 0 && g.Identity.Flavour == monolith.Aurora {
 		if err := recordAuroraLag(ctx, g, rec); err != nil {
@@ -87,6 +89,13 @@ func collectReplication(ctx context.Context, g *Gather) error {
 	rec.Done()
 	g.snapshot.Replicas = replicas
 	return nil
+}
+
+// columnsOfMariaDB are those that only MariaDB's statement has.
+type columnsOfMariaDB struct {
+	retried  monolith.Num // Retried_transactions
+	hasDelay bool         // MariaDB ≥ 11.6
+	delay    monolith.Num // Master_Slave_time_diff: between the last event received and the last one applied, in seconds
 }
 
 // replicaOf normalises one row. Columns are found by any name that a version gave them.
@@ -212,7 +221,7 @@ func threadValue(s monolith.ThreadState) monolith.Num {
 }
 
 // recordReplica records the numbers of one channel. What could not be read is recorded as no value.
-func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
+func recordReplica(rec *Recorder, r *monolith.Replica, more columnsOfMariaDB) {
 	missing := func(field string, n monolith.Num) monolith.Num {
 		if slices.Contains(r.Missing, field) {
 			return monolith.Num{}
@@ -250,8 +259,15 @@ func recordReplica(rec *Recorder, r *monolith.Replica, retried monolith.Num) {
 		}
 		rec.Number("gtid_backlog", ch, backlog)
 	}
-	if !retried.IsNone() {
-		rec.Number("retried_transactions_total", ch, retried)
+	if !more.retried.IsNone() {
+		rec.Number("retried_transactions_total", ch, more.retried)
+	}
+	if more.hasDelay {
+		delay := more.delay
+		if r.SQL != monolith.ThreadYes {
+			delay = monolith.Num{}
+		}
+		rec.Number("commit_delay", ch, clockSkew(delay))
 	}
 }
 

@@ -14,10 +14,17 @@ import (
 // stands still while the receiver is cut off, and jumps with long transactions. What an account may
 // not read is noted; the channels are recorded without it.
 func recordOtherLags(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
-	if len(replicas) > 0 && has(g.Identity, since{mysql: v(8, 0, 1)}) && g.Identity.Flavour != monolith.Aurora {
-		err := recordCommitDelay(ctx, g, rec, replicas)
-		if err := noteRefusal(g, err, "the commit-time delay can't be read",
-			"GRANT SELECT ON performance_schema.* TO "+quoteAccount(g.Account)+";"); err != nil {
+	if len(replicas) > 0 && has(g.Identity, since{mysql: v(5, 7, 9)}) && g.Identity.Flavour != monolith.Aurora {
+		what := "the number of retried transactions can't be read"
+		var err error
+		if has(g.Identity, since{mysql: v(8, 0, 1)}) {
+			what = "the commit-time delay, the busy workers and the number of retried transactions can't be read"
+			err = recordWorkers(ctx, g, rec, replicas)
+		}
+		if err == nil {
+			err = recordRetries(ctx, g, rec, replicas)
+		}
+		if err := noteRefusal(g, err, what, grantPerformanceSchema(g.Identity, g.Account)); err != nil {
 			return err
 		}
 	}
@@ -45,18 +52,15 @@ func noteRefusal(g *Gather, err error, what, cure string) error {
 	return nil
 }
 
-// recordCommitDelay records per channel how long ago the oldest transaction being applied was
-// committed at the server that it comes from.
-func recordCommitDelay(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
-	delays := map[string]monolith.Num{}
+// recordWorkers records per channel how long ago the oldest transaction being applied was committed at the server that it
+// comes from, and how many workers apply one.
+func recordWorkers(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+	delays, busy := map[string]monolith.Num{}, map[string]monolith.Num{}
 	err := g.Session.Query(ctx, "SELECT CHANNEL_NAME AS channel_name, MAX(IF(APPLYING_TRANSACTION = '', 0,"+
-		" UNIX_TIMESTAMP(NOW(6)) - NULLIF(UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), 0))) AS delay"+
-		" FROM performance_schema.replication_applier_status_by_worker GROUP BY CHANNEL_NAME", func(row Row) error {
-		n := row.Num("delay")
-		if n.Float64() < 0 {
-			n = monolith.Uint(0) // the clocks of the two servers differ
-		}
-		delays[printable(first(row.Text("channel_name")))] = n
+		" UNIX_TIMESTAMP(NOW(6)) - NULLIF(UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), 0))) AS delay,"+
+		" SUM(APPLYING_TRANSACTION <> '') AS busy FROM performance_schema.replication_applier_status_by_worker GROUP BY CHANNEL_NAME", func(row Row) error {
+		channel := printable(first(row.Text("channel_name")))
+		delays[channel], busy[channel] = clockSkew(row.Num("delay")), row.Num("busy")
 		return nil
 	})
 	if err != nil {
@@ -64,11 +68,37 @@ func recordCommitDelay(ctx context.Context, g *Gather, rec *Recorder, replicas [
 	}
 	for i := range replicas {
 		r := &replicas[i]
-		delay := delays[r.Channel]
+		delay, workers := delays[r.Channel], busy[r.Channel]
 		if r.SQL != monolith.ThreadYes {
-			delay = monolith.Num{}
+			delay, workers = monolith.Num{}, monolith.Num{}
 		}
 		rec.Number("commit_delay", r.Channel, delay)
+		rec.Number("busy_workers", r.Channel, workers)
+	}
+	return nil
+}
+
+// clockSkew takes a negative delay for none: the clocks of the two servers differ.
+func clockSkew(delay monolith.Num) monolith.Num {
+	if delay.Float64() < 0 {
+		return monolith.Uint(0)
+	}
+	return delay
+}
+
+// recordRetries records per channel how often transactions were tried again. The count begins anew with the server.
+func recordRetries(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+	retries := map[string]monolith.Num{}
+	err := g.Session.Query(ctx, "SELECT CHANNEL_NAME AS channel_name, COUNT_TRANSACTIONS_RETRIES AS retries"+
+		" FROM performance_schema.replication_applier_status", func(row Row) error {
+		retries[printable(first(row.Text("channel_name")))] = row.Num("retries")
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range replicas {
+		rec.Number("retried_transactions_total", replicas[i].Channel, retries[replicas[i].Channel])
 	}
 	return nil
 }

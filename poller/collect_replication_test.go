@@ -60,6 +60,13 @@ func applierDelay(channel, delay string) answer {
 	return answer{columns: []string{"channel_name", "delay"}, rows: [][]string{{channel, delay}}}
 }
 
+// retries begins the statement that MySQL ≥ 5.7.9 is asked how often transactions were tried again.
+const retries = "SELECT CHANNEL_NAME AS channel_name, COUNT_TRANSACTIONS_RETRIES"
+
+func applierRetries(rows ...[]string) answer {
+	return answer{columns: []string{"channel_name", "retries"}, rows: rows}
+}
+
 func with(row string, changes ...string) string {
 	for i := 0; i < len(changes); i += 2 {
 		name, value := changes[i], changes[i+1]
@@ -111,6 +118,10 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 		if strings.Contains(c.statement, "REPLICA") || c.version == "8.0.21" {
 			f.answers[commitDelay] = applierDelay("", "0.25")
 		}
+		newer := strings.Contains(c.statement, "REPLICA") || c.version == "8.0.21" || c.version == "5.7.44"
+		if newer {
+			f.answers[retries] = applierRetries([]string{"", "6"})
+		}
 		snap, err := collect(t, replicationCollector(), server(c.version, c.comment), f)
 		if err != nil || len(f.refused) > 0 {
 			t.Errorf("%s: %v, refused %q", c.version, err, f.refused)
@@ -122,7 +133,8 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 		wants(t, snap, map[string]string{
 			"replica.lag": "13", "replica.delay": "10", "replica.sql_delay": "3", "replica.io_running": "1", "replica.sql_running": "1",
 			"replica.relay_log_space": "123456", "replica.read_log_pos": "5000", "replica.exec_log_pos": "4000", "replica.read_log_file": "12",
-			"replica.exec_log_file": "11", "replica.gtid_backlog": "0", "replica.sql_remaining_delay": "none", "replica.io_errno": "0",
+			"replica.exec_log_file": "11", "replica.gtid_backlog": "0",
+			"replica.retried_transactions_total": map[bool]string{true: "6", false: "absent"}[newer], "replica.sql_remaining_delay": "none", "replica.io_errno": "0",
 		})
 	}
 }
@@ -134,7 +146,7 @@ func TestReplicationTruthTable(t *testing.T) {
 	for _, io := range []string{"Yes", "Connecting", "No"} {
 		for _, sql := range []string{"Yes", "No"} {
 			for _, lag := range []string{"0", "13", "NULL", "18446744073709551615"} {
-				f := &fakeSession{answers: map[string]answer{"SHOW SLAVE STATUS": vertical(with(oldRow,
+				f := &fakeSession{answers: map[string]answer{retries: applierRetries(), "SHOW SLAVE STATUS": vertical(with(oldRow,
 					"Slave_IO_Running", io, "Slave_SQL_Running", sql, "Seconds_Behind_Master", lag, "SQL_Delay", "0"))}}
 				snap, err := collect(t, replicationCollector(), server("5.7.44", ""), f)
 				if err != nil {
@@ -295,7 +307,9 @@ func TestOtherLags(t *testing.T) {
 	t.Parallel()
 	f := &fakeSession{answers: map[string]answer{
 		"SHOW REPLICA STATUS": vertical(with(renamed(oldRow), "Channel_Name", "a"), with(renamed(oldRow), "Channel_Name", "b", "Replica_SQL_Running", "No")),
-		commitDelay:           {columns: []string{"channel_name", "delay"}, rows: [][]string{{"a", "1.5"}, {"b", "0"}, {"gone", "9"}}},
+		commitDelay: {columns: []string{"channel_name", "delay", "busy"},
+			rows: [][]string{{"a", "1.5", "3"}, {"b", "0", "0"}, {"gone", "9", "1"}}},
+		retries: applierRetries([]string{"a", "2"}, []string{"gone", "9"}),
 		"SELECT TIMESTAMPDIFF(SECOND, CAST(REPLACE(MAX(ts)": {columns: []string{"utc", "local"}, rows: [][]string{{"7", "7207"}}},
 	}}
 	heartbeat := func(g *Gather) { g.Server.HeartbeatTable = "percona.heart`beat" }
@@ -304,7 +318,8 @@ func TestOtherLags(t *testing.T) {
 		t.Fatal(err, snap.Problems)
 	}
 	wants(t, snap, map[string]string{"replica.channels": "2", "replica.commit_delay[a]": "1.5", "replica.commit_delay[b]": "none",
-		"replica.commit_delay[gone]": "absent", "replica.heartbeat_lag": "7"})
+		"replica.commit_delay[gone]": "absent", "replica.heartbeat_lag": "7", "replica.busy_workers[a]": "3", "replica.busy_workers[b]": "none",
+		"replica.retried_transactions_total[a]": "2", "replica.retried_transactions_total[b]": "none", "replica.retried_transactions_total[gone]": "absent"})
 	if last := f.sent[len(f.sent)-1]; !strings.Contains(last, "FROM `percona`.`heart``beat` WHERE") {
 		t.Errorf("sent %q", last)
 	}
@@ -318,6 +333,27 @@ func TestOtherLags(t *testing.T) {
 		snap.Problems[0].Cure != "GRANT SELECT ON performance_schema.* TO 'monolith'@'%';" || snap.Problems[1].Cure != "" {
 		t.Errorf("%v, %v", snap.Problems, err)
 	}
+}
+
+// TestMariaDBHasACommitDelay: from 11.6 on it stands in the row of the channel.
+func TestMariaDBHasACommitDelay(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{"SHOW ALL SLAVES STATUS": vertical(
+		with(oldRow, "Connection_name", "a", "Master_Slave_time_diff", "4"), with(oldRow, "Connection_name", "b", "Master_Slave_time_diff", "NULL"),
+		with(oldRow, "Connection_name", "c", "Master_Slave_time_diff", "9", "Slave_SQL_Running", "No"),
+		with(oldRow, "Connection_name", "d", "Master_Slave_time_diff", "-1"))}}
+	snap, err := collect(t, replicationCollector(), server("11.8.5-MariaDB", ""), f)
+	if err != nil || len(f.sent) != 1 {
+		t.Fatalf("%v, sent %q", err, f.sent)
+	}
+	wants(t, snap, map[string]string{"replica.commit_delay[a]": "4", "replica.commit_delay[b]": "none", "replica.commit_delay[c]": "none",
+		"replica.commit_delay[d]": "0"})
+	f.answers["SHOW ALL SLAVES STATUS"] = vertical(with(oldRow, "Connection_name", ""))
+	snap, err = collect(t, replicationCollector(), server("10.11.6-MariaDB", ""), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, snap, map[string]string{"replica.commit_delay": "absent", "replica.busy_workers": "absent"})
 }
 
 func TestHeartbeatLagKnowsNoZone(t *testing.T) {

@@ -117,9 +117,32 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	if len(sizes.Largest) > maxLargestAltogether {
 		sizes.Largest = slices.Clone(sizes.Largest[:maxLargestAltogether])
 	}
-	recordSizes(g, sizes)
+	files, err := tablespaceBytes(ctx, g)
+	if err := noteRefusal(g, err, "the size of the files can't be read", grantGlobal("PROCESS", g.Account)); err != nil {
+		return err
+	}
+	recordSizes(g, sizes, files)
 	g.snapshot.Schemas = sizes
 	return nil
+}
+
+// tablespaceBytes adds up InnoDB's files, without the system tablespace, logs and other engines. Servers that do not
+// tell give no value. The server looks at each file for it.
+func tablespaceBytes(ctx context.Context, g *Gather) (total monolith.Num, err error) {
+	table := ""
+	switch {
+	case has(g.Identity, since{mysql: v(8, 0, 3)}) && g.Identity.Flavour != monolith.Aurora:
+		table = "INNODB_TABLESPACES"
+	case has(g.Identity, since{mysql: v(5, 7, 8), mariadb: v(10, 2)}) && g.Identity.Flavour != monolith.Aurora:
+		table = "INNODB_SYS_TABLESPACES"
+	default:
+		return monolith.Num{}, nil
+	}
+	err = g.Session.Query(ctx, limited(g.Identity, "SELECT SUM(FILE_SIZE) AS bytes FROM information_schema."+table), func(row Row) error {
+		total = row.Num("bytes")
+		return nil
+	})
+	return total, err
 }
 
 // tableRights are the rights that make tables visible when they are held globally.
@@ -245,7 +268,7 @@ func quoteText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
 }
 
-func recordSizes(g *Gather, sizes *monolith.SchemaSizes) {
+func recordSizes(g *Gather, sizes *monolith.SchemaSizes, files monolith.Num) {
 	var total monolith.SchemaSize
 	bySchema, byEngine := map[string]*monolith.SchemaSize{}, map[string]*monolith.SchemaSize{}
 	add := func(m map[string]*monolith.SchemaSize, key string, s monolith.SchemaSize) {
@@ -264,6 +287,7 @@ func recordSizes(g *Gather, sizes *monolith.SchemaSizes) {
 	rec.Number("total_index_bytes", "", monolith.Int(total.Index))
 	rec.Number("total_free_bytes", "", monolith.Int(total.Free))
 	rec.Number("total_tables", "", monolith.Int(int64(total.Tables)))
+	rec.Number("total_file_bytes", "", files)
 	names := sortedKeys(bySchema)
 	if len(names) > maxSchemaMetrics { // the rows have all of them
 		slices.SortStableFunc(names, func(a, b string) int {
@@ -284,6 +308,12 @@ func recordSizes(g *Gather, sizes *monolith.SchemaSizes) {
 		rec.Number("engine_data_bytes", name, monolith.Int(s.Data))
 		rec.Number("engine_index_bytes", name, monolith.Int(s.Index))
 		rec.Number("engine_tables", name, monolith.Int(int64(s.Tables)))
+	}
+	// That there are none of these decides whether the graphs of their caches are drawn.
+	for _, name := range []string{"MyISAM", "Aria"} {
+		if byEngine[name] == nil {
+			rec.Number("engine_tables", name, monolith.Uint(0))
+		}
 	}
 	rec.Done()
 }

@@ -76,6 +76,23 @@ type Gather struct {
 	memory    *memory // what this collector keeps from poll to poll for this server
 }
 
+// lookUp gives a global variable, of this connection or as last known. known is false where the server has none of
+// that name, or nothing was read yet.
+func (g *Gather) lookUp(name string) (value string, known bool) {
+	if g.Variables != nil {
+		value, known = g.Variables[name]
+		return value, known
+	}
+	value, _, known = g.State.Text(monolith.Metric{Name: "variable." + name})
+	return value, known
+}
+
+// variable is lookUp with "" for what is not known.
+func (g *Gather) variable(name string) string {
+	value, _ := g.lookUp(name)
+	return value
+}
+
 // grant is the statement that gives the running collector its rights, or what else lets it have them.
 func (g *Gather) grant() string {
 	if isAnonymous(g.Account, g.Server.Endpoint.User) {

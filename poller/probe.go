@@ -244,20 +244,40 @@ func (pr *probe) collector(ctx context.Context, run *poll, c *Collector, s *sess
 		}
 		step.Text, step.Cure = joinSentences(step.Text, problem.Text), joinSentences(step.Cure, problem.Cure)
 		step.Code = max(step.Code, problem.Code)
-		if needsGrant(problem) && r.grant != "" {
-			step.Grant = r.grant
+		if grant := grantFor(problem, r.grant); needsGrant(problem) && grant != "" {
+			step.Grant = addGrant(step.Grant, grant)
+			if !slices.Contains(pr.report.Grants, grant) {
+				pr.report.Grants = append(pr.report.Grants, grant)
+			}
 		}
 	}
 	if step.Text == "" && c.Check != nil {
 		step.Text = "the account sees the tables; they are not measured here, since that may take long"
 	}
-	if step.Grant != "" && !slices.Contains(pr.report.Grants, step.Grant) {
-		pr.report.Grants = append(pr.report.Grants, step.Grant)
-	}
 	if c.Name == statusName && r.err == nil {
 		pr.report.OK = true
 	}
 	return step
+}
+
+// grantFor gives the statement that mends a problem: its own, where it names one, or else what gives the collector its
+// rights; "" where usual is, since then no account is known that could be granted anything.
+func grantFor(p monolith.Problem, usual string) string {
+	if usual != "" && strings.HasPrefix(p.Cure, "GRANT ") && strings.HasSuffix(p.Cure, ";") {
+		return p.Cure
+	}
+	return usual
+}
+
+// addGrant puts a statement behind others, each once.
+func addGrant(statements, another string) string {
+	switch {
+	case statements == "":
+		return another
+	case strings.Contains(statements, another):
+		return statements
+	}
+	return statements + " " + another
 }
 
 // needsGrant reports whether a privilege mends a problem.

@@ -23,6 +23,7 @@ type memory struct {
 	texts []string
 	// variables is the map that the variables collector gave out last.
 	variables map[string]string
+	growth    binlogGrowth // of the position collector
 }
 
 // Recorder turns names and values into the section of the running collector. As long as the same

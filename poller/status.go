@@ -105,7 +105,7 @@ func (t *target) report(c *Collector, r *result, cost monolith.Cost, until time.
 			s.Works = monolith.CollectorOff
 		}
 		if needsGrant(p) {
-			s.Grant = r.grant
+			s.Grant = addGrant(s.Grant, grantFor(p, r.grant))
 		}
 		timedOut = timedOut || p.Kind == monolith.ProblemTimeout && r.err != nil
 		s.Why = joinSentences(s.Why, p.Text)

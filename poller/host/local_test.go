@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 func TestLocalReadsThisMachine(t *testing.T) {
 	t.Parallel()
 	l := NewLocal()
-	r, err := l.Read(t.Context(), Target{DataDir: t.TempDir()})
+	tmp := t.TempDir()
+	r, err := l.Read(t.Context(), Target{DataDir: t.TempDir(), TmpDir: tmp + ":/no/such/folder:" + tmp + ":relative"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +26,12 @@ func TestLocalReadsThisMachine(t *testing.T) {
 	}
 	if r.Memory == nil || r.Memory.Total < 1<<24 || r.Memory.Available > r.Memory.Total {
 		t.Errorf("memory %+v", r.Memory)
+	}
+	if len(r.TmpDirs) != 1 || r.TmpDirs[0].Path != tmp || r.TmpDirs[0].Size == 0 || r.TmpDirs[0].Used > r.TmpDirs[0].Size {
+		t.Errorf("folders for temporary files %+v", r.TmpDirs)
+	}
+	if !strings.Contains(strings.Join(r.Notes, "\n"), "/no/such/folder") {
+		t.Errorf("a folder that is not there is not noted: %q", r.Notes)
 	}
 	data := 0
 	for _, m := range r.Mounts {
@@ -76,14 +84,50 @@ func TestRealDisksAreWholeDevices(t *testing.T) {
 		all[name] = disk.IOCountersStat{ReadTime: 1500}
 	}
 	var got []string
-	for _, d := range realDisks(all) {
+	for _, d := range realDisks(all, map[string]int64{"sda": 7}) {
 		got = append(got, d.Name)
+		if want := map[bool]int64{true: 7, false: -1}[d.Name == "sda"]; d.Flushes != want {
+			t.Errorf("%s was flushed %d times, want %d", d.Name, d.Flushes, want)
+		}
 		if d.ReadTime != 1.5 {
 			t.Errorf("1500 ms are %v s", d.ReadTime)
 		}
 	}
 	if diff := cmp.Diff([]string{"dm-0", "md127", "mmcblk0", "nvme0n1", "sda", "vdb1"}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestParseFlushes(t *testing.T) {
+	t.Parallel()
+	const text = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n" + // Linux 5.5 and later
+		"   8      16 sdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n   8      32 sdc 1 2 3 4 5 6 7 8 9 10 11\nnonsense\n"
+	if diff := cmp.Diff(map[string]int64{"sda": 16}, parseFlushes(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParseFlushes(f *testing.F) {
+	f.Add("8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 -16 17\n\n")
+	f.Add("8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 99999999999999999999 17")
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, n := range parseFlushes(text) {
+			if n < 0 || name == "" {
+				t.Errorf("%q was flushed %d times", name, n)
+			}
+		}
+	})
+}
+
+func TestTmpDirsOverANetworkAreNotAsked(t *testing.T) {
+	t.Parallel()
+	r := &Report{}
+	got := tmpDirs(t.Context(), []disk.PartitionStat{{Mountpoint: "/", Fstype: "ext4"}, {Mountpoint: "/far", Fstype: "nfs4"}}, "/far/tmp", r)
+	if len(got) != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "network") {
+		t.Errorf("%+v, %q", got, r.Notes)
+	}
+	if got := tmpDirs(t.Context(), nil, "", r); len(got) != 0 || len(r.Notes) != 1 {
+		t.Errorf("without a folder: %+v, %q", got, r.Notes)
 	}
 }
 

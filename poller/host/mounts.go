@@ -62,6 +62,28 @@ func (l *Local) mounts(ctx context.Context, all []disk.PartitionStat, dataDir st
 	return list
 }
 
+// tmpDirs measures the filesystems of the folders that the server puts temporary files into. Any kind will do, also one in
+// memory, but not one over a network.
+func tmpDirs(ctx context.Context, all []disk.PartitionStat, folders string, r *Report) []TmpDir {
+	list := []TmpDir{}
+	for _, dir := range filepath.SplitList(folders) {
+		if !filepath.IsAbs(dir) || slices.ContainsFunc(list, func(d TmpDir) bool { return d.Path == dir }) {
+			continue
+		}
+		if m := mountOf(all, dir); m != nil && network[m.Fstype] {
+			r.Notes = append(r.Notes, "the folder "+dir+" for temporary files lies on a network, which is not asked how full it is")
+			continue
+		}
+		u, err := disk.UsageWithContext(ctx, dir)
+		if err != nil {
+			r.Notes = append(r.Notes, "the folder "+dir+" for temporary files can't be read: "+err.Error())
+			continue
+		}
+		list = append(list, TmpDir{Path: dir, Size: u.Total, Used: u.Used, Available: u.Free})
+	}
+	return list
+}
+
 // mountOf gives the mount that a folder lies on: the longest mount point above it, the last one where it
 // was mounted over.
 func mountOf(all []disk.PartitionStat, dir string) *disk.PartitionStat {

@@ -23,6 +23,7 @@ type Target struct {
 	DataDir string // variable datadir
 	Socket  string // variable socket
 	Port    int    // variable port
+	TmpDir  string // variable tmpdir: one folder, or several with colons between
 }
 
 // Report is one reading of a host. It is a JSON document, so that a far agent can print what a local
@@ -41,6 +42,7 @@ type Report struct {
 	Swap    *Swap    `json:"swap,omitempty"`
 	Disks   []Disk   `json:"disks,omitempty"`
 	Mounts  []Mount  `json:"mounts,omitempty"`
+	TmpDirs []TmpDir `json:"tmp_dirs,omitempty"`
 	Nets    []Net    `json:"nets,omitempty"`
 	Process *Process `json:"process,omitempty"`
 	Limits  *Limits  `json:"limits,omitempty"`
@@ -105,6 +107,7 @@ type Disk struct {
 	WriteTime    float64 `json:"write_time"` // summed over the writes
 	BusyTime     float64 `json:"busy_time"`  // with at least one operation in flight
 	InFlight     uint64  `json:"in_flight"`
+	Flushes      int64   `json:"flushes"` // of the device's cache; −1: not counted (Linux before 5.5, other systems)
 }
 
 // Mount is a real filesystem.
@@ -119,6 +122,14 @@ type Mount struct {
 	InodesUsed uint64 `json:"inodes_used"`
 	ReadOnly   bool   `json:"read_only"`
 	DataDir    bool   `json:"data_dir"` // the server's data directory lies on it
+}
+
+// TmpDir is a folder for the server's temporary files, with the space of the filesystem that it lies on.
+type TmpDir struct {
+	Path      string `json:"path"`
+	Size      uint64 `json:"size"`
+	Used      uint64 `json:"used"`
+	Available uint64 `json:"available"` // to ordinary users
 }
 
 // Net is a network interface other than loopback.

@@ -1,0 +1,156 @@
+package poller
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"monolith"
+)
+
+func positionAnswer(file, position string) answer {
+	return answer{columns: []string{"File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"},
+		rows: [][]string{{file, position, "", "", ""}}}
+}
+
+func binlogFiles(rows ...[]string) answer { return answer{columns: []string{"Log_name", "File_size"}, rows: rows} }
+
+func TestPositionBecomesACounter(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{}}
+	g := gatherFor(positionCollector(), new(memory))
+	g.Session, g.Identity = f, server("8.4.0", "")
+	poll := func(file, position, want string) {
+		t.Helper()
+		g.snapshot = &monolith.Snapshot{}
+		f.answers["SHOW BINARY LOG STATUS"] = positionAnswer(file, position)
+		if err := collectPosition(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		wants(t, g.snapshot, map[string]string{"server.binlog_written_bytes_total": want})
+	}
+	poll("b.000009", "500", "0")
+	poll("b.000009", "800", "300")
+	if len(f.sent) != 2 {
+		t.Errorf("sent %q while the file is the same", f.sent)
+	}
+	// Two files were filled meanwhile: 200 bytes of the old one, one whole, and 50 of the new one.
+	f.answers["SHOW BINARY LOGS"] = binlogFiles([]string{"b.000008", "9"}, []string{"b.000009", "1000"}, []string{"b.000010", "4000"}, []string{"b.000011", "50"})
+	poll("b.000011", "50", "4550")
+	// What was purged was not seen: the counter begins anew, so that nobody takes a difference over it.
+	f.answers["SHOW BINARY LOGS"] = binlogFiles([]string{"b.000013", "100"})
+	poll("b.000013", "100", "0")
+	poll("b.000013", "140", "40")
+	// RESET MASTER.
+	f.answers["SHOW BINARY LOGS"] = binlogFiles([]string{"b.000001", "157"})
+	poll("b.000001", "157", "0")
+	poll("b.000001", "150", "0")
+	// Another name.
+	f.answers["SHOW BINARY LOGS"] = binlogFiles([]string{"other.000002", "157"})
+	poll("other.000002", "157", "0")
+
+	// While the list can't be read nothing is recorded, and nothing is lost.
+	f.answers["SHOW BINARY LOG STATUS"], f.answers["SHOW BINARY LOGS"] = positionAnswer("other.000003", "10"), refuse(1227, "Access denied")
+	g.snapshot = &monolith.Snapshot{}
+	if err := collectPosition(t.Context(), g); err == nil || len(g.snapshot.Sections) > 0 {
+		t.Errorf("refused: %v, %v", g.snapshot.Sections, err)
+	}
+	f.answers["SHOW BINARY LOGS"] = binlogFiles([]string{"other.000002", "200"}, []string{"other.000003", "20"})
+	poll("other.000003", "20", "63")
+}
+
+// TestPositionCountsEveryByteOnce: however a log of files is walked, the counter ends at what was written.
+func TestPositionCountsEveryByteOnce(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var b binlogGrowth
+		files := []monolith.BinaryLog{{Name: "b.000001", Size: 4}}
+		b.move(binlogPlace{"b.000001", 4}, nil)
+		written := uint64(0)
+		for range 30 {
+			n := r.Int64N(1000)
+			written += uint64(n)
+			files[len(files)-1].Size += n
+			if r.IntN(3) == 0 {
+				files = append(files, monolith.BinaryLog{Name: fmt.Sprintf("b.%06d", len(files)+1), Size: 4})
+				written += 4
+			}
+			if r.IntN(2) == 0 {
+				last := files[len(files)-1]
+				b.move(binlogPlace{last.Name, uint64(last.Size)}, files)
+				if b.written != written {
+					t.Fatalf("counted %d of %d bytes over %v", b.written, written, files)
+				}
+			}
+		}
+	}
+}
+
+func TestPositionStatementAndApplies(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"5.6.51": "SHOW MASTER STATUS", "5.7.44": "SHOW MASTER STATUS", "8.0.36": "SHOW MASTER STATUS",
+		"8.1.0": "SHOW MASTER STATUS", "8.2.0": "SHOW BINARY LOG STATUS", "8.4.3": "SHOW BINARY LOG STATUS", "9.5.0": "SHOW BINARY LOG STATUS"} {
+		id := server(version, "")
+		if got := positionStatement(id); got != want {
+			t.Errorf("%s is asked %s", version, got)
+		}
+		if ok, why := positionCollector().Applies(&Gather{Identity: id, Variables: map[string]string{"log_bin": "ON"}}); !ok {
+			t.Errorf("%s: %s", version, why)
+		}
+	}
+	for _, c := range []struct{ version, logBin, says string }{
+		{"8.0.36", "OFF", "log_bin=OFF"}, {"10.11.6-MariaDB", "ON", "Binlog_bytes_written"}, {"5.5.68-MariaDB", "ON", "Binlog_bytes_written"},
+	} {
+		ok, why := positionCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: map[string]string{"log_bin": c.logBin}})
+		if ok || !strings.Contains(why, c.says) {
+			t.Errorf("%s: %v, %q", c.version, ok, why)
+		}
+	}
+	none := &fakeSession{answers: map[string]answer{"SHOW MASTER STATUS": {columns: []string{"File", "Position"}}}}
+	snap, err := collect(t, positionCollector(), server("5.7.44", ""), none)
+	if err != nil || problemKinds(snap) != "[unsupported]" || len(snap.Sections) > 0 {
+		t.Errorf("no binary log: %v, %v", snap.Problems, err)
+	}
+}
+
+func TestCertificate(t *testing.T) {
+	t.Parallel()
+	status := func(end string) *fakeSession {
+		return &fakeSession{answers: map[string]answer{certificateEnd: {columns: []string{"Variable_name", "Value"}, rows: [][]string{{"Ssl_server_not_after", end}}}}}
+	}
+	now := func(g *Gather) { g.Now, _ = parseCertificateTime("May  3 00:00:00 2034 GMT") }
+	for end, want := range map[string]string{"May  3 12:00:00 2034 GMT": "0.5", "Jun 12 00:00:00 2034 GMT": "40", "May  1 00:00:00 2034 GMT": "-2"} {
+		snap, err := collect(t, certificateCollector(), server("8.4.0", ""), status(end), now)
+		if err != nil || len(snap.Problems) > 0 {
+			t.Fatal(err, snap.Problems)
+		}
+		wants(t, snap, map[string]string{"server.certificate_days_left": want})
+	}
+	for _, c := range []struct{ version, end, kind, says string }{
+		{"10.11.6-MariaDB", "", "[off]", "connected with TLS"}, {"8.4.0", "", "[off]", "has none"}, {"8.4.0", "tomorrow", "[answer]", "tomorrow"},
+	} {
+		snap, err := collect(t, certificateCollector(), server(c.version, ""), status(c.end), now)
+		if err != nil || problemKinds(snap) != c.kind || !strings.Contains(snap.Problems[0].Text, c.says) {
+			t.Errorf("%+v: %v, %v", c, snap.Problems, err)
+		}
+		wants(t, snap, map[string]string{"server.certificate_days_left": "none"})
+	}
+	for _, c := range []struct{ version, have, says string }{{"5.5.62", "YES", "5.6"}, {"10.11.6-MariaDB", "DISABLED", "have_ssl=DISABLED"}, {"8.4.0", "", ""}} {
+		ok, why := certificateCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: map[string]string{"have_ssl": c.have}})
+		if ok != (c.says == "") || !strings.Contains(why, c.says) {
+			t.Errorf("%+v: %v, %q", c, ok, why)
+		}
+	}
+}
+
+func FuzzParseCertificateTime(f *testing.F) {
+	f.Add("May  3 12:00:00 2034 GMT")
+	f.Add("Feb 29 23:59:60 2023 GMT")
+	f.Fuzz(func(t *testing.T, text string) {
+		if at, ok := parseCertificateTime(text); ok && at.IsZero() && text == "" {
+			t.Error("nothing is a time")
+		}
+	})
+}
