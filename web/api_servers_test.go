@@ -3,10 +3,13 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,6 +109,18 @@ func TestBadServerBodies(t *testing.T) {
 	wantProblem(t, got, http.StatusUnsupportedMediaType, kindMediaType, "")
 	got = x.do(t, http.MethodPost, "/api/v1/servers", `{"name":"`+strings.Repeat("x", maxBody)+`"}`)
 	wantProblem(t, got, http.StatusRequestEntityTooLarge, kindTooLarge, "")
+}
+
+// A body that breaks off is the sender's trouble and no failure inside.
+func TestBodyThatBreaksOff(t *testing.T) {
+	x := newSite(t)
+	body := io.MultiReader(strings.NewReader(`{"text":`), iotest.ErrReader(io.ErrUnexpectedEOF))
+	w := httptest.NewRecorder()
+	x.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:8080/api/v1/marks", body))
+	wantProblem(t, answer{w, w.Body.String()}, http.StatusBadRequest, kindInvalid, "")
+	if strings.Contains(x.log.String(), "level=ERROR") {
+		t.Errorf("the log calls it a failure: %s", x.log)
+	}
 }
 
 func TestPatchIsAMerge(t *testing.T) {

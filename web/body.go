@@ -44,8 +44,11 @@ func readBody(r *http.Request) ([]byte, error) {
 		}
 	}
 	body, err := io.ReadAll(r.Body)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, err
+	}
 	if err != nil {
-		return nil, fmt.Errorf("web: read body: %w", err)
+		return nil, refuse(http.StatusBadRequest, kindInvalid, "the body broke off: "+err.Error(), "send it whole")
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, monolith.Invalid("", "the request has no body", "send a JSON object")
