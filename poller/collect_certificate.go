@@ -47,7 +47,7 @@ func collectCertificate(ctx context.Context, g *Gather) error {
 		kind, why, cure := monolith.ProblemOff, "the server does not say when its certificate expires: it has none, or shows none", ""
 		switch {
 		case text != "":
-			kind, why = monolith.ProblemAnswer, "the time at which the certificate expires can't be understood: " + cut(printable(text), 64)
+			kind, why = monolith.ProblemAnswer, "the time at which the certificate expires can't be understood: "+cut(printable(text), 64)
 		case g.Identity.Flavour.IsMariaDB():
 			why = "MariaDB tells only those who are connected with TLS when its certificate expires"
 			cure = "choose the TLS mode required for this server"

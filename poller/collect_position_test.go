@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"monolith"
+	"monolith/internal/mysqltest"
 )
 
 func positionAnswer(file, position string) answer {
@@ -14,7 +15,9 @@ func positionAnswer(file, position string) answer {
 		rows: [][]string{{file, position, "", "", ""}}}
 }
 
-func binlogFiles(rows ...[]string) answer { return answer{columns: []string{"Log_name", "File_size"}, rows: rows} }
+func binlogFiles(rows ...[]string) answer {
+	return answer{columns: []string{"Log_name", "File_size"}, rows: rows}
+}
 
 func TestPositionBecomesACounter(t *testing.T) {
 	t.Parallel()
@@ -115,42 +118,33 @@ func TestPositionStatementAndApplies(t *testing.T) {
 	}
 }
 
-func TestCertificate(t *testing.T) {
+// TestPositionFollowsARealServer: what is written is counted, also over a change of the file.
+func TestPositionFollowsARealServer(t *testing.T) {
 	t.Parallel()
-	status := func(end string) *fakeSession {
-		return &fakeSession{answers: map[string]answer{certificateEnd: {columns: []string{"Variable_name", "Value"}, rows: [][]string{{"Ssl_server_not_after", end}}}}}
+	s := mysqltest.MySQL56(t)
+	s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (note TEXT)")
+	w := watch(t, s, "root", "")
+	written := func() float64 {
+		t.Helper()
+		snap, _ := w.poll(t)
+		return value(t, snap, "server.binlog_written_bytes_total", "")
 	}
-	now := func(g *Gather) { g.Now, _ = parseCertificateTime("May  3 00:00:00 2034 GMT") }
-	for end, want := range map[string]string{"May  3 12:00:00 2034 GMT": "0.5", "Jun 12 00:00:00 2034 GMT": "40", "May  1 00:00:00 2034 GMT": "-2"} {
-		snap, err := collect(t, certificateCollector(), server("8.4.0", ""), status(end), now)
-		if err != nil || len(snap.Problems) > 0 {
-			t.Fatal(err, snap.Problems)
-		}
-		wants(t, snap, map[string]string{"server.certificate_days_left": want})
+	if n := written(); n != 0 {
+		t.Errorf("it begins at %v", n)
 	}
-	for _, c := range []struct{ version, end, kind, says string }{
-		{"10.11.6-MariaDB", "", "[off]", "connected with TLS"}, {"8.4.0", "", "[off]", "has none"}, {"8.4.0", "tomorrow", "[answer]", "tomorrow"},
-	} {
-		snap, err := collect(t, certificateCollector(), server(c.version, ""), status(c.end), now)
-		if err != nil || problemKinds(snap) != c.kind || !strings.Contains(snap.Problems[0].Text, c.says) {
-			t.Errorf("%+v: %v, %v", c, snap.Problems, err)
-		}
-		wants(t, snap, map[string]string{"server.certificate_days_left": "none"})
+	s.Exec(t, "INSERT INTO shop.t VALUES (REPEAT('x', 20000))")
+	first := written()
+	if first < 200 || first > 60_000 {
+		t.Errorf("a row of 20,000 bytes wrote %v", first)
 	}
-	for _, c := range []struct{ version, have, says string }{{"5.5.62", "YES", "5.6"}, {"10.11.6-MariaDB", "DISABLED", "have_ssl=DISABLED"}, {"8.4.0", "", ""}} {
-		ok, why := certificateCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: map[string]string{"have_ssl": c.have}})
-		if ok != (c.says == "") || !strings.Contains(why, c.says) {
-			t.Errorf("%+v: %v, %q", c, ok, why)
-		}
+	s.Exec(t, "INSERT INTO shop.t VALUES ('the last in the old file')", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS", "INSERT INTO shop.t VALUES ('the first in the new one')")
+	files := w.state.BinaryLogs
+	second := written()
+	if second < first+400 || second > first+5000 {
+		t.Errorf("over two new files it grew from %v to %v (before them: %v)", first, second, files)
 	}
-}
-
-func FuzzParseCertificateTime(f *testing.F) {
-	f.Add("May  3 12:00:00 2034 GMT")
-	f.Add("Feb 29 23:59:60 2023 GMT")
-	f.Fuzz(func(t *testing.T, text string) {
-		if at, ok := parseCertificateTime(text); ok && at.IsZero() && text == "" {
-			t.Error("nothing is a time")
-		}
-	})
+	s.Exec(t, "RESET MASTER")
+	if n := written(); n != 0 {
+		t.Errorf("after RESET MASTER it is %v, want a new beginning", n)
+	}
 }

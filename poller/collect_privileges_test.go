@@ -207,3 +207,20 @@ func TestMariaDBAlternatives(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestGrantsAreThoseOfTheProblem: a problem that names its own statement is mended by it, not by the collector's usual one.
+func TestGrantsAreThoseOfTheProblem(t *testing.T) {
+	t.Parallel()
+	const usual, own = "GRANT SHOW VIEW ON *.* TO 'm'@'%';", "GRANT PROCESS ON *.* TO 'm'@'%';"
+	for _, c := range []struct{ cure, usual, want string }{
+		{own, usual, own}, {usual, usual, usual}, {"ask somebody", usual, usual}, {"", usual, usual}, {own, "", ""},
+		{"GRANT it; the next try is in 5m", usual, usual},
+	} {
+		if got := grantFor(monolith.Problem{Cure: c.cure}, c.usual); got != c.want {
+			t.Errorf("%q beside %q gives %q", c.cure, c.usual, got)
+		}
+	}
+	if got := addGrant(addGrant(addGrant("", usual), own), usual); got != usual+" "+own {
+		t.Errorf("both are %q", got)
+	}
+}

@@ -199,6 +199,9 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			if n := value(t, again, "host.mysqld_resident_bytes", ""); n < 1<<20 {
 				t.Errorf("mysqld has %v bytes of memory", n)
 			}
+			if n := value(t, again, "host.tmpdir_size_bytes", w.vars["tmpdir"]); n < 1<<20 {
+				t.Errorf("the folder for temporary files lies on %v bytes", n)
+			}
 		})
 	}
 }
