@@ -139,4 +139,5 @@ type StoreStatistics struct {
 	WALBytes              int64 // of SQLite's write-ahead log; 0 on MySQL
 	LastCommit            time.Time
 	FailingSince          time.Time // first of an unbroken row of failed commits; zero: the last one worked
+	Failing               string    // why they fail and what to do; empty where nothing fails or no words are known for it
 }

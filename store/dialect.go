@@ -17,10 +17,11 @@ type dialect struct {
 	// open makes the pool for writing and the one for reading, which may be the same, and checks that
 	// the settings took. place is how people know the store.
 	open      func(ctx context.Context, c Config) (w, r *sqlx.DB, place string, err error)
-	duplicate func(error) bool // a unique key was violated
-	transient func(error) bool // trying again later may work
-	corrupt   func(error) bool // the engine can't read its own data
-	dead      func(error) bool // the connection is gone, and what it held on the server with it
+	duplicate func(error) bool                    // a unique key was violated
+	transient func(error) bool                    // trying again later may work
+	corrupt   func(error) bool                    // the engine can't read its own data
+	problem   func(place string, err error) error // puts an error into words, as an [OpenError]
+	dead      func(error) bool                    // the connection is gone, and what it held on the server with it
 	usage     func(ctx context.Context, r *sqlx.DB) (bytes, free int64, err error)
 	version   func(ctx context.Context, r *sqlx.DB) (string, error)
 	// lock makes this process the only one that works with the store. It comes before open.

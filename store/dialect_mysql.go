@@ -41,10 +41,11 @@ func mysqlDialect() *dialect {
 			}
 			return false
 		},
-		dead: mysqlDead,
+		problem: mysqlProblem,
+		dead:    mysqlDead,
 		transient: func(err error) bool {
 			switch mysqlCode(err) {
-			case 1040, 1053, 1077, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1290, 1836: // full, going down, network, locks, read only
+			case 1021, 1040, 1053, 1077, 1114, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1290, 1836: // full, going down, network, locks, read only
 				return true
 			}
 			var network net.Error
@@ -172,6 +173,10 @@ func mysqlProblem(place string, err error) error {
 		o.Why, o.Cure = "there is no such database", "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4"
 	case 1040, 1203:
 		o.Why, o.Cure = "the server has no free connection", "raise max_connections there"
+	case 1021, 1114:
+		o.Why, o.Cure = "the server's disk or table space is full", "free some space there"
+	case 1290, 1836:
+		o.Why, o.Cure = "the server is read-only", "SET GLOBAL read_only = OFF, or name the primary as the store"
 	case 0:
 		o.Why, o.Cure = "the server does not answer", "check that it runs and that address and port are right"
 	default:

@@ -39,7 +39,8 @@ func sqliteDialect() *dialect {
 			var e *sqlite.Error
 			return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 		},
-		dead: func(error) bool { return false },
+		problem: sqliteProblem,
+		dead:    func(error) bool { return false },
 		transient: func(err error) bool {
 			var e *sqlite.Error
 			if !errors.As(err, &e) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 
 	"monolith"
@@ -45,6 +46,18 @@ func (e *OpenError) Error() string {
 
 // Unwrap gives the engine's error.
 func (e *OpenError) Unwrap() error { return e.Err }
+
+// words puts an error of the engine into words with their cure; empty where none are known.
+func (db *DB) words(err error) string {
+	o, ok := errors.AsType[*OpenError](err) // the lock's
+	if !ok {
+		o, ok = errors.AsType[*OpenError](db.dialect.problem(db.place, err))
+	}
+	if !ok || o.Cure == "" {
+		return ""
+	}
+	return o.Why + " (" + o.Cure + ")"
+}
 
 // KeyError says why the key file can't be used to seal and open passwords.
 type KeyError struct {

@@ -22,6 +22,7 @@ type counters struct {
 	readTime              atomic.Int64
 	lastCommit            atomic.Int64 // unix ms
 	failingSince          atomic.Int64 // unix ms of the first failed commit since the last good one; 0: none
+	failing               atomic.Value // string: why, in words
 
 	mu       sync.Mutex
 	troubles map[string]trouble // by what was being done
@@ -76,6 +77,7 @@ func (db *DB) Stats() monolith.StoreStatistics {
 	}
 	if ms := c.failingSince.Load(); ms != 0 {
 		s.FailingSince = time.UnixMilli(ms)
+		s.Failing, _ = c.failing.Load().(string)
 	}
 	s.SpoolPolls, s.SpoolBytes, s.Dropped = db.spool.size()
 	for _, t := range db.tails() {

@@ -56,6 +56,29 @@ func TestLockedFileSpoolsAndCatchesUpInOrder(t *testing.T) {
 	}
 }
 
+func TestFullDiskIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Config{Path: filepath.Join(t.TempDir(), "monolith.db")})
+	s := newSource(b.server("a").ID)
+	b.play(s, 30)
+	b.sql("PRAGMA max_page_count = 1") // no page more than there are
+	for range 400 {
+		b.db.Append(s.next())
+	}
+	if err := b.db.flush(t.Context()); err == nil {
+		t.Fatal("everything fits")
+	}
+	if st := b.db.Stats(); st.FailingSince.IsZero() || st.Failing != "the disk is full (free some space)" {
+		t.Errorf("failing since %v: %q", st.FailingSince, st.Failing)
+	}
+	b.sql("PRAGMA max_page_count = 1000000")
+	b.flush()
+	if st := b.db.Stats(); !st.FailingSince.IsZero() || st.Failing != "" {
+		t.Errorf("failing since %v: %q", st.FailingSince, st.Failing)
+	}
+	checkRaw(t, b, s, 1, 430)
+}
+
 func TestServerOfTheStoreGoneForAWhile(t *testing.T) {
 	t.Parallel()
 	// The data of a real store survives the death of its server.

@@ -83,6 +83,9 @@ func (s *Server) problemOf(r *http.Request, err error) *problem {
 		p = refuse(http.StatusBadRequest, kindInvalid, "the request makes no sense", "")
 	case errors.Is(err, monolith.ErrUnavailable):
 		p = refuse(http.StatusServiceUnavailable, kindUnavailable, "the store can't be reached now", "try again in a moment; /readyz says more")
+		if t := s.trouble(); t != nil && !t.Reads {
+			p.Detail = "the store takes no writes now"
+		}
 		p.retryAfter = 5
 		s.log.WarnContext(r.Context(), "store unavailable", "path", r.URL.Path, "err", err)
 		return p

@@ -252,8 +252,9 @@ func (v *inventory) Usage(ctx context.Context) (monolith.Usage, error) {
 // storeTrouble is what every page says while the store can't be reached or takes no writes.
 type storeTrouble struct {
 	Since   time.Time
-	Reads   bool // it can't be read either
-	Waiting int  // polls, in memory
+	Why     string // in words with their cure; empty where none are known
+	Reads   bool   // it can't be read either
+	Waiting int    // polls, in memory
 	Bytes   int64
 	Dropped int // polls lost since the start
 }
@@ -264,7 +265,7 @@ func (s *Server) trouble() *storeTrouble {
 	if stats.FailingSince.IsZero() && down.IsZero() {
 		return nil
 	}
-	t := &storeTrouble{Since: stats.FailingSince, Reads: !down.IsZero(), Waiting: stats.SpoolPolls, Bytes: stats.SpoolBytes, Dropped: int(stats.Dropped)}
+	t := &storeTrouble{Since: stats.FailingSince, Why: stats.Failing, Reads: !down.IsZero(), Waiting: stats.SpoolPolls, Bytes: stats.SpoolBytes, Dropped: int(stats.Dropped)}
 	if t.Since.IsZero() || t.Reads && down.Before(t.Since) {
 		t.Since = down
 	}

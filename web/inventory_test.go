@@ -128,9 +128,18 @@ func TestStoreThatComesBackIsSeenByItself(t *testing.T) {
 func TestWritesThatFailAreSaidOnPages(t *testing.T) {
 	x := newSite(t)
 	x.add(t, "db1", "")
-	x.store.stats = monolith.StoreStatistics{SpoolPolls: 2, FailingSince: noon}
-	if got := x.get(t, "/", "Accept", "text/html"); !strings.Contains(got.body, "The store takes no writes since") || !strings.Contains(got.body, "2 polls") {
-		t.Error("the page does not say that the store takes no writes")
+	x.store.stats = monolith.StoreStatistics{SpoolPolls: 2, FailingSince: noon, Failing: "the disk is full (free some space)"}
+	for _, part := range []string{"The store takes no writes since", "the disk is full", "2 polls"} {
+		if got := x.get(t, "/", "Accept", "text/html"); !strings.Contains(got.body, part) {
+			t.Errorf("the page does not say %q", part)
+		}
+	}
+	if got := x.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.body, "takes no writes: the disk is full") {
+		t.Errorf("readyz: %d %s", got.Code, got.body)
+	}
+	x.store.broken = fmt.Errorf("store: add mark: %w", monolith.ErrUnavailable)
+	if got := x.do(t, http.MethodPost, "/api/v1/marks", `{"text":"x"}`); !strings.Contains(got.body, "takes no writes") {
+		t.Errorf("a note: %d %s", got.Code, got.body)
 	}
 }
 

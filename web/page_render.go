@@ -47,8 +47,7 @@ type pageBase struct {
 	Now   time.Time
 	Flash string // one sentence about what was just done
 
-	Trouble *storeTrouble // nil while the store works
-	Unread  []string      // what a store that does not answer could not tell
+	Unread []string // what a store that does not answer could not tell
 
 	// Scripted says that the bundle was built: graphs are then drawn in the browser.
 	Scripted      bool
@@ -56,12 +55,13 @@ type pageBase struct {
 
 	location *time.Location
 	link     func(parts ...string) string
+	trouble  func() *storeTrouble
 }
 
 // pageBase gives the frame of a page.
 func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 	b := pageBase{
-		Title: title, Nav: nav, URL: r.URL, Now: s.now(), Trouble: s.trouble(), location: time.UTC, link: s.link,
+		Title: title, Nav: nav, URL: r.URL, Now: s.now(), location: time.UTC, link: s.link, trouble: s.trouble,
 		CSS: s.link("assets", s.assets.path("app.css")), Icon: s.link("assets", s.assets.path("icon.svg")),
 	}
 	if js := s.assets.path("app.js"); js != "" {
@@ -81,6 +81,10 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 	b.Flash = flashes[r.URL.Query().Get("done")]
 	return b
 }
+
+// Trouble is nil while the store works. It is asked when the page is written: what the page itself reads may be what
+// meets a store that is gone.
+func (b pageBase) Trouble() *storeTrouble { return b.trouble() }
 
 // setZone chooses a zone by its IANA name; unknown ones and "browser" change nothing.
 func (b *pageBase) setZone(name string) {

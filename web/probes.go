@@ -53,6 +53,14 @@ func (s *Server) storeCheck(ctx context.Context) check {
 		}
 		return c
 	}
+	if t := s.trouble(); t != nil && !t.Reads {
+		c := check{Name: "store", Why: "the store takes no writes"}
+		if t.Why != "" {
+			c.Why += ": " + t.Why
+		}
+		c.Why += fmt.Sprintf("; %s wait in memory, %d were lost", plural(t.Waiting, "poll"), t.Dropped)
+		return c
+	}
 	return check{Name: "store", OK: true}
 }
 
