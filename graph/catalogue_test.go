@@ -75,6 +75,7 @@ func TestParseRefuses(t *testing.T) {
 		{"unit: 1/s", "unit: 1/s\n    min: 5\n    max: 1", "x.panels[0].max", "before"},
 		{"name: a,", "name: a, top: -5,", "x.panels[0].series[0].top", "kept"},
 		{"name: a,", "name: a, floor: .inf,", "x.panels[0].series[0].floor", "number"},
+		{"name: a,", "name: a, quiet: .nan,", "x.panels[0].series[0].quiet", "number"},
 		{"id: x", "id: y\n---\nid: x", "definition", "second document"},
 		{"section: queries", "section: other", "x.section", "unknown section"},
 		{"rate(status.Questions)", "rate(status.Qestions)", "x.panels[0].series[0].expr", "Questions"},

@@ -137,7 +137,13 @@ func (d *drawer) draw(g *Graph, req Request, results, before []formula.Result) *
 	}
 	for i := range g.Panels {
 		p := &g.Panels[i]
+		nothing := func() {
+			if p.None != "" {
+				dr.Panels = append(dr.Panels, PanelDrawing{Title: p.Title, Unit: p.Unit, Lines: []Line{}, Note: d.say(p.None)})
+			}
+		}
 		if !d.applies(p.when) {
+			nothing()
 			continue
 		}
 		pd := PanelDrawing{Title: p.Title, Unit: p.Unit, Right: p.Right, Min: p.Min, Max: p.Max, Log: p.Log, Lines: []Line{}}
@@ -161,6 +167,7 @@ func (d *drawer) draw(g *Graph, req Request, results, before []formula.Result) *
 			pd.Lines = append(pd.Lines, lines(p, s, d.formulas[place].String(), r, ago)...)
 		}
 		if absent {
+			nothing()
 			continue
 		}
 		if len(pd.Lines) == 0 {
@@ -222,6 +229,9 @@ func lines(p *Panel, s *Series, expr string, r formula.Result, ago []formula.Lin
 			}
 		}
 		line.Stats = statsOf(line.V)
+		if s.Quiet != nil && (line.Stats.Max == nil || *line.Stats.Max <= *s.Quiet) {
+			line.Hidden = true
+		}
 		out = append(out, line)
 	}
 	if s.Top > 0 && len(out) > s.Top {

@@ -42,12 +42,13 @@ type Graph struct {
 
 // Panel is one plot of a graph.
 type Panel struct {
-	Title  string   `yaml:"title,omitempty"` // needed when the graph has several panels
-	Unit   string   `yaml:"unit"`            // of the left axis
-	Right  string   `yaml:"right,omitempty"` // of the right axis
-	Min    *float64 `yaml:"min,omitempty"`
-	Max    *float64 `yaml:"max,omitempty"`
-	Log    bool     `yaml:"log,omitempty"`
+	Title string   `yaml:"title,omitempty"` // needed when the graph has several panels
+	Unit  string   `yaml:"unit"`            // of the left axis
+	Right string   `yaml:"right,omitempty"` // of the right axis
+	Min   *float64 `yaml:"min,omitempty"`
+	Max   *float64 `yaml:"max,omitempty"`
+	Log   bool     `yaml:"log,omitempty"`
+	// When and None are as those of the graph. Without None a panel that does not apply is left out.
 	When   string   `yaml:"when,omitempty"`
 	None   string   `yaml:"none,omitempty"`
 	Series []Series `yaml:"series"`
@@ -68,6 +69,8 @@ type Series struct {
 	When   string `yaml:"when,omitempty"`
 	Hidden bool   `yaml:"hidden,omitempty"`
 	Below  bool   `yaml:"below,omitempty"`
+	// Quiet hides the series as long as no value of it in the range is greater: a line of zeros says nothing.
+	Quiet *float64 `yaml:"quiet,omitempty"`
 	// Floor drops values below it: a gauge that some versions report as a negative number.
 	Floor *float64 `yaml:"floor,omitempty"`
 	// Top keeps the so many largest instances and adds the others up under "others". 0: all.
@@ -218,6 +221,8 @@ func (p *Panel) validate(path string, known func(string) bool) error {
 			return monolith.Invalid(at+".name", "the name of the series "+badLabel(s.Name))
 		case s.Floor != nil && !finite(*s.Floor):
 			return monolith.Invalid(at+".floor", "the floor is a number")
+		case s.Quiet != nil && !finite(*s.Quiet):
+			return monolith.Invalid(at+".quiet", "what is quiet is a number")
 		case s.Top < 0 || s.Top > 100:
 			return monolith.Invalid(at+".top", "so many instances can't be kept", "0 for all, or 1 to 100")
 		case len(s.Expr) == 0:
