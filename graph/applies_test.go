@@ -84,6 +84,8 @@ func TestEachFlavourDrawsWhatItHas(t *testing.T) {
 			"received and not applied[west], retries[west]", ""},
 		{"retries of MySQL 5.6", "5.6.51", monolith.MySQL, "port=1", "status.Slave_retried_transactions replica.gtid_backlog", "replication-flow", "backlog",
 			"received and not applied, retries", ""},
+		{"no retries without a source", "10.11.6", monolith.MariaDB, "port=1", "status.Slave_retried_transactions replica.connected_replicas", "replication-flow", "backlog",
+			"", none},
 		{"busy workers", "8.4.0", monolith.MySQL, "port=1", "replica.busy_workers", "replication-flow", "workers", "busy", ""},
 		{"workers of MariaDB", "10.11.6", monolith.MariaDB, "port=1", "replica.relay_log_space", "replication-flow", "workers", "", none},
 		{"semi-sync", "8.4.0", monolith.MySQL, "rpl_semi_sync_source_enabled=ON", "status.Rpl_semi_sync_source_yes_tx status.Rpl_semi_sync_source_no_tx" +
@@ -119,7 +121,11 @@ func TestEachFlavourDrawsWhatItHas(t *testing.T) {
 			name, value, _ := strings.Cut(v, "=")
 			variables[name] = value
 		}
-		d := h.draw(t, state(c.flavour, c.version, variables), c.graph)
+		channels := map[monolith.Metric]float64{{Name: "replica.channels"}: 1}
+		if strings.Contains(c.names, "connected_replicas") {
+			channels[monolith.Metric{Name: "replica.channels"}] = 0
+		}
+		d := h.draw(t, withNumbers(state(c.flavour, c.version, variables), "replication", channels), c.graph)
 		lines, note := panel(d, c.panel)
 		if got := strings.Join(lines, ", "); got != c.lines || note != c.note {
 			t.Errorf("%s: lines %q, note %q; want %q, %q (graph: %q)", c.what, got, note, c.lines, c.note, d.Note)
