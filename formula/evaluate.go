@@ -184,11 +184,11 @@ func (b *bound) vector(slots []*column) ([]float64, string) {
 	c := columns{n: b.n, slots: slots, absent: b.absent}
 	r := c.eval(b.unit.root)
 	out := r.v
-	if out == nil || b.unit.root.op == opSlot || b.unit.root.op == opElse {
-		out = make([]float64, b.n) // the column may serve other lines too
-		for i := range out {
-			out[i] = r.at(i)
-		}
+	switch {
+	case out == nil:
+		out = slices.Repeat([]float64{r.all}, b.n)
+	case b.plural && (b.unit.root.op == opSlot || b.unit.root.op == opElse):
+		out = slices.Clone(out) // the column may serve other lines too
 	}
 	if b.unit.lazy {
 		for _, col := range slots {

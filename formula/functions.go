@@ -1,6 +1,9 @@
 package formula
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // class says how a function treats its arguments.
 type class uint8
@@ -19,8 +22,8 @@ type function struct {
 	usage    string
 }
 
-// functionTable gives the functions of the language; docs/formulas.md describes each.
-func functionTable() []function {
+// functionTable gives the functions of the language; docs/formulas.md describes each. Nobody changes it.
+var functionTable = sync.OnceValue(func() []function {
 	return []function{
 		{"rate", classWindow, 1, 2, `rate(name[, "1h"])`},
 		{"delta", classWindow, 1, 2, `delta(name[, "1h"])`},
@@ -44,7 +47,7 @@ func functionTable() []function {
 		{"count_of", classGroup, 1, 1, `count_of(a)`},
 		{"only", classGroup, 2, 2, `only(a, "instance")`},
 	}
-}
+})
 
 func lookupFunction(name string) (function, bool) {
 	for _, f := range functionTable() {

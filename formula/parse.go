@@ -60,8 +60,9 @@ func parse(text string, known func(string) bool) (*unit, error) {
 	return b.build(tree.Node)
 }
 
-// parserConfig makes expr's parser see our functions instead of its builtins.
-func parserConfig() *conf.Config {
+// parserConfig makes expr's parser see our functions instead of its builtins. The parser only reads it, and a request
+// may hold fifty formulas: it is made once.
+var parserConfig = sync.OnceValue(func() *conf.Config {
 	c := &conf.Config{MaxNodes: maxNodes, DisableIfOperator: true,
 		Disabled: make(map[string]bool, len(builtin.Index)), Functions: make(conf.FunctionsTable, 32)}
 	for name := range builtin.Index {
@@ -71,7 +72,7 @@ func parserConfig() *conf.Config {
 		c.Functions[f.name] = &builtin.Function{Name: f.name}
 	}
 	return c
-}
+})
 
 // tokenKind is how expr's parser writes a token: Operator("*").
 var tokenKind = regexp.MustCompile(`\w+\(("[^"]*")\)`)
