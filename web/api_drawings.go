@@ -105,7 +105,20 @@ func (s *Server) draw(ctx context.Context, server *monolith.Server, v view, grap
 			plain = append(plain, d.graph)
 		}
 	}
-	drawn, err := s.drawFor(ctx, server, s.request(v, server.ID), plain...)
+	req := s.request(v, server.ID)
+	lines := linesOfGraph * len(plain)
+	for _, d := range graphs {
+		lines += linesOfGraph * len(d.servers)
+	}
+	if v.ago > 0 {
+		lines *= 2
+	}
+	leave, err := s.room.enter(ctx, lines, v.to.Sub(v.from), req.Step)
+	if err != nil {
+		return nil, fmt.Errorf("web: draw: %w", err)
+	}
+	defer leave()
+	drawn, err := s.drawFor(ctx, server, req, plain...)
 	if err != nil {
 		return nil, err
 	}
@@ -234,6 +247,26 @@ func merge(all []*graph.Drawing) (*graph.Drawing, error) {
 	}
 	together.Server = strings.Join(names, ", ")
 	return together, nil
+}
+
+// size implements [appender].
+func (d drawingAnswer) size() int {
+	n := lineSize + rowSize*len(d.Times)
+	for i := range d.Panels {
+		for j := range d.Panels[i].Lines {
+			l := &d.Panels[i].Lines[j]
+			n += lineSize + rowSize*(len(l.V)+len(l.Min)+len(l.Max)+len(l.Ago))
+		}
+	}
+	return n
+}
+
+// size implements [appender].
+func (a drawingsAnswer) size() (n int) {
+	for _, d := range a {
+		n += drawingAnswer{d}.size()
+	}
+	return n
 }
 
 // showDrawings draws several graphs of several servers at once: one page's worth. Without graph= it is

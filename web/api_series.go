@@ -98,6 +98,15 @@ type seriesAnswer struct {
 	Marks  []markView   `json:"marks"`
 }
 
+// size implements [appender].
+func (a *seriesAnswer) size() int {
+	n := rowSize * len(a.T)
+	for i := range a.Series {
+		n += lineSize + rowSize*(len(a.Series[i].V)+len(a.Series[i].Min)+len(a.Series[i].Max))
+	}
+	return n
+}
+
 func (s *Server) showSeries(w http.ResponseWriter, r *http.Request) error {
 	q := s.query(r, "server", "group", "expr", "from", "to", "step", "points")
 	names, group, texts := q.texts("server", maxServers), q.text("group"), q.texts("expr", maxExprs)
@@ -204,6 +213,11 @@ func (s *Server) namesSeen(ctx context.Context, servers []monolith.Server) (map[
 
 // series evaluates every formula on every server and lays the results on one grid.
 func (s *Server) series(ctx context.Context, servers []monolith.Server, formulas []*formula.Formula, from, to time.Time, step time.Duration) (*seriesAnswer, error) {
+	leave, err := s.room.enter(ctx, len(servers)*len(formulas), to.Sub(from), step)
+	if err != nil {
+		return nil, fmt.Errorf("web: series: %w", err)
+	}
+	defer leave()
 	results := make([][]formula.Result, len(servers))
 	ask := func(i int, step time.Duration) (err error) {
 		results[i], err = formula.Series(ctx, s.store, formula.Request{Server: servers[i].ID, From: from, To: to, Step: step}, formulas...)

@@ -13,12 +13,19 @@ import (
 // encoding/json, so that members added to a type appear by themselves, and the rows behind them.
 type appender interface {
 	appendJSON(out []byte) ([]byte, error)
+	size() int // about how many bytes that will be
 }
+
+// What parts of an answer take: a value in a row, with its comma, and the rest of a line.
+const (
+	rowSize  = 8
+	lineSize = 400
+)
 
 // encode gives v as JSON.
 func encode(v any) ([]byte, error) {
 	if a, ok := v.(appender); ok {
-		return a.appendJSON(make([]byte, 0, 16<<10))
+		return a.appendJSON(make([]byte, 0, a.size()+4<<10))
 	}
 	return json.Marshal(v)
 }

@@ -82,6 +82,7 @@ type Server struct {
 	metrics      *metrics
 	assets       *assets
 	availability availability
+	room         room          // where lines are worked out
 	tests        chan struct{} // holds one entry for each connection test that runs
 	root         *chi.Mux
 	handler      http.Handler
@@ -100,7 +101,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, poller: cfg.Poller, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
-		started: cfg.Now(), tests: make(chan struct{}, 8),
+		started: cfg.Now(), tests: make(chan struct{}, 8), room: newRoom(),
 	}
 	s.inventory = &inventory{Store: cfg.Store, now: cfg.Now, log: cfg.Log}
 	s.store = s.inventory
