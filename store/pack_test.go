@@ -61,6 +61,24 @@ func TestReadsAreRightWhilePollsArePacked(t *testing.T) {
 	})
 }
 
+// A store that was away for hours, or a packer that could not keep up, makes blocks of the usual size.
+func TestBacklogIsPackedInBlocksOfAnHour(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := newSource(b.server("a").ID)
+		b.play(s, 2000)
+		b.pack()
+		if n := count(t, b.db, "SELECT COUNT(*) FROM history_block WHERE tier = 0"); n != 5 {
+			t.Errorf("2000 polls are in %d blocks, want 5", n)
+		}
+		if n := count(t, b.db, "SELECT MAX(polls) FROM history_block WHERE tier = 0"); n != tailPolls {
+			t.Errorf("the largest block has %d polls, want %d", n, tailPolls)
+		}
+		checkRaw(t, b, s, 1, s.seq)
+		b.reopen()
+		checkRaw(t, b, s, 1, s.seq)
+	})
+}
+
 func TestBlockLargerThanARowIsKeptInParts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		rng := rand.New(rand.NewPCG(1, 2))

@@ -14,12 +14,13 @@ import (
 type Tail struct {
 	want map[MetricID]bool // nil: all
 
-	rows    []Row
-	number  byte
-	broken  bool // a payload is missing or damaged: only a key payload can follow
-	slots   []tailSlot
-	columns map[MetricID]*tailColumn
-	ids     []MetricID // sorted, of columns with a value; nil: to be made again
+	expected int // rows, see Expect
+	rows     []Row
+	number   byte
+	broken   bool // a payload is missing or damaged: only a key payload can follow
+	slots    []tailSlot
+	columns  map[MetricID]*tailColumn
+	ids      []MetricID // sorted, of columns with a value; nil: to be made again
 
 	sections []int // the slots of the payload being read
 }
@@ -54,6 +55,12 @@ func NewTail(want ...MetricID) *Tail {
 		}
 	}
 	return t
+}
+
+// Expect says about how many payloads are to come, so that memory for them is taken once.
+func (t *Tail) Expect(payloads int) {
+	t.expected = len(t.rows) + payloads
+	t.rows = slices.Grow(t.rows, payloads)
 }
 
 // Append replays the next payload. The first one must be a key payload; later ones may be (they begin anew
@@ -175,6 +182,7 @@ func (t *Tail) extend() {
 			}
 			if !col.value {
 				col.value, t.ids = true, nil
+				col.nums = make([]monolith.Num, 0, max(t.expected, row+1))
 			}
 			for len(col.nums) < row {
 				col.nums = append(col.nums, monolith.Num{})
