@@ -164,7 +164,7 @@ func (d *drawer) draw(g *Graph, req Request, results, before []formula.Result) *
 			if before != nil {
 				ago = before[place].Lines
 			}
-			pd.Lines = append(pd.Lines, lines(p, s, d.formulas[place].String(), r, ago)...)
+			pd.Lines = append(pd.Lines, lines(p, s, d.formulas[place], r, ago)...)
 		}
 		if absent {
 			nothing()
@@ -211,7 +211,8 @@ func (dr *Drawing) setAxis(r formula.Result) {
 }
 
 // lines makes the lines of one series: one, or one an instance.
-func lines(p *Panel, s *Series, expr string, r formula.Result, ago []formula.Line) []Line {
+func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []formula.Line) []Line {
+	expr, newest := f.String(), newestSteps(f, r.Step)
 	unit := p.Unit
 	if s.Axis == "right" {
 		unit = p.Right
@@ -228,14 +229,14 @@ func lines(p *Panel, s *Series, expr string, r formula.Result, ago []formula.Lin
 				line.Ago = a.V
 			}
 		}
-		line.Stats = statsOf(line.V)
+		line.Stats = statsOf(line.V, newest)
 		if s.Quiet != nil && (line.Stats.Max == nil || *line.Stats.Max <= *s.Quiet) {
 			line.Hidden = true
 		}
 		out = append(out, line)
 	}
 	if s.Top > 0 && len(out) > s.Top {
-		out = topLines(out, s.Top)
+		out = topLines(out, s.Top, newest)
 	}
 	return out
 }
@@ -252,7 +253,7 @@ func above(v monolith.Floats, floor float64) monolith.Floats {
 }
 
 // topLines keeps the n lines with the largest mean and adds the rest up under "others".
-func topLines(all []Line, n int) []Line {
+func topLines(all []Line, n, newest int) []Line {
 	mean := func(l Line) float64 {
 		if l.Stats.Mean == nil {
 			return math.Inf(-1)
@@ -274,7 +275,7 @@ func topLines(all []Line, n int) []Line {
 			}
 		}
 	}
-	others.Stats = statsOf(others.V)
+	others.Stats = statsOf(others.V, newest)
 	return append(kept, others)
 }
 
@@ -282,9 +283,22 @@ func topLines(all []Line, n int) []Line {
 // under way may have none yet, and a poll may come late.
 const lastSteps = 3
 
+// newestSteps gives lastSteps, or more where a formula takes the growth of a counter that is read less often than each
+// poll: until its next reading there is none.
+func newestSteps(f *formula.Formula, step time.Duration) int {
+	steps := lastSteps
+	for _, in := range f.Inputs() {
+		schedule := monolith.ScheduleOf(in.Name)
+		if schedule != monolith.Fast && monolith.KindOf(in.Name) == monolith.Counter && step > 0 {
+			steps = max(steps, int(2*monolith.DefaultInterval(schedule)/step))
+		}
+	}
+	return steps
+}
+
 // statsOf gives the figures of a line; gaps do not count. A line that ended has no last value: the delay
 // of a replica that stopped is not what it was before.
-func statsOf(v monolith.Floats) Stats {
+func statsOf(v monolith.Floats, newest int) Stats {
 	var st Stats
 	low, high, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
 	for i, x := range v {
@@ -292,7 +306,7 @@ func statsOf(v monolith.Floats) Stats {
 			continue
 		}
 		low, high, sum, n = min(low, x), max(high, x), sum+x, n+1
-		if i >= len(v)-lastSteps {
+		if i >= len(v)-newest {
 			last := x
 			st.Last = &last
 		}

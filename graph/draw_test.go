@@ -153,10 +153,10 @@ func TestStackKeepsGapsAndCountsMissingAsNothing(t *testing.T) {
 func TestTopAddsTheRestUp(t *testing.T) {
 	mk := func(name string, v float64) Line {
 		l := Line{Instance: name, V: nan(v, v)}
-		l.Stats = statsOf(l.V)
+		l.Stats = statsOf(l.V, lastSteps)
 		return l
 	}
-	got := topLines([]Line{mk("a", 1), mk("b", 5), mk("c", 3), mk("d", 2)}, 2)
+	got := topLines([]Line{mk("a", 1), mk("b", 5), mk("c", 3), mk("d", 2)}, 2, lastSteps)
 	if len(got) != 3 || got[0].Instance != "b" || got[1].Instance != "c" || got[2].Instance != "others" || got[2].V[0] != 3 {
 		t.Errorf("got %+v", got)
 	}
@@ -180,7 +180,7 @@ func sample() *Drawing {
 		d.Times = append(d.Times, start.Unix()+int64(10*i))
 	}
 	line := func(name string, style Style, v monolith.Floats) Line {
-		return Line{Name: name, Style: style, Unit: "queries/s", V: v, Stats: statsOf(v)}
+		return Line{Name: name, Style: style, Unit: "queries/s", V: v, Stats: statsOf(v, lastSteps)}
 	}
 	banded := line("questions", StyleLine, wave(400, 150, 0))
 	banded.Min, banded.Max, banded.Ago = wave(300, 150, 0), wave(500, 150, 0), wave(380, 100, 1)
@@ -304,7 +304,7 @@ func TestLastIsOfTheNewestSteps(t *testing.T) {
 		{nan(1, 2, 3, 4), 4.0}, {nan(1, 2, 3, n), 3.0}, {nan(0, 0, n, n, n), nil}, {nan(n, n), nil}, {nil, nil}, {nan(7), 7.0},
 	} {
 		got := any(nil)
-		if st := statsOf(c.v); st.Last != nil {
+		if st := statsOf(c.v, lastSteps); st.Last != nil {
 			got = *st.Last
 		}
 		if got != c.want {
@@ -328,5 +328,26 @@ func TestPicturesNameServerRangeAndZone(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the picture does not say %s", want)
 		}
+	}
+}
+
+// A counter that is read each minute grew in the minute before; that there is no later reading yet is no end.
+func TestLastOfWhatIsReadRarely(t *testing.T) {
+	h := &readings{every: time.Minute, values: map[monolith.Metric][]float64{
+		{Name: "server.binlog_written_bytes_total"}: {0, 600, 1200}, {Name: "server.binary_log_bytes"}: {5, 5, 5}}}
+	draw := func(until time.Duration) Line {
+		t.Helper()
+		ds, err := Draw(t.Context(), h, Target{ID: 1, State: state(monolith.MySQL, "8.4.0", map[string]string{"log_bin": "ON"})},
+			Request{From: start, To: start.Add(until), Step: 10 * time.Second}, Find("binlog"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return find(t, ds[0], "written")
+	}
+	if l := draw(170 * time.Second); l.Stats.Last == nil || *l.Stats.Last != 10 {
+		t.Errorf("50 s after the last reading: %+v", l.Stats)
+	}
+	if l := draw(400 * time.Second); l.Stats.Last != nil {
+		t.Errorf("long after the last reading: %v", *l.Stats.Last)
 	}
 }
