@@ -67,6 +67,15 @@ func TestMissingOrDamagedPollIsAGap(t *testing.T) {
 		"missing":   func(b *bench) { b.sql("DELETE FROM head WHERE seq = 6") },
 		"cut short": func(b *bench) { b.sql("UPDATE head SET payload = SUBSTR(payload, 1, 3) WHERE seq = 6") },
 		"empty":     func(b *bench) { b.sql("UPDATE head SET payload = '' WHERE seq = 6") },
+		// It can be decoded: another bit of a value is another value.
+		"with a flipped bit": func(b *bench) {
+			var p []byte
+			if err := b.db.r.Get(&p, "SELECT payload FROM head WHERE seq = 6 AND server_id = 1"); err != nil {
+				b.t.Fatal(err)
+			}
+			p[len(p)-1] ^= 1
+			b.sql("UPDATE head SET payload = ? WHERE seq = 6", p)
+		},
 		// It can be decoded and gives itself away by its number and time.
 		"of another poll": func(b *bench) {
 			var key []byte
@@ -90,6 +99,9 @@ func TestMissingOrDamagedPollIsAGap(t *testing.T) {
 				}
 				if n := b.db.Stats().DamagedPolls; n == 0 {
 					t.Error("it is not counted")
+				}
+				if name == "with a flipped bit" && b.said("the checksum does not match") == 0 {
+					t.Errorf("it does not say why: %s", b.log)
 				}
 				if seq, run, err := b.db.Resume(t.Context(), s.id); seq != 300 || run != 1 || err != nil {
 					t.Errorf("resume gives %d, %d, %v", seq, run, err)

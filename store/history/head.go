@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"math"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 //
 //	flags    1 byte, see below
 //	number   1 byte: 0 in a key payload, then one more (modulo 255, never 0) than in the payload before
+//	checksum 4 bytes where the flags say so, as all do that are written now: CRC-32C of what stands before and behind it
 //	facts    varints: At against the one before less Interval, Elapsed less the distance in At; Interval, Run and
 //	         Seq where the flags say that they are not as expected
 //	sections of each collector that ran: its slot, the ids where the slot is new, the changes
@@ -24,8 +26,23 @@ const (
 	headInterval             // Interval follows
 	headRun                  // Run follows
 	headSeq                  // Seq is not one more; the difference follows
-	headKnown    = headKey | headPolled | headInterval | headRun | headSeq
+	headKnown    = headKey | headPolled | headInterval | headRun | headSeq | headSum
+
+	// headSum says that there is a checksum. It is two bits, both set or both clear: a damaged one must not
+	// switch the check off.
+	headSum = 3 << 5
 )
+
+// Where the checksum stands in a payload that has one.
+const (
+	sumFrom = 2
+	sumTo   = sumFrom + 4
+)
+
+// sumOf gives the checksum that a payload should have.
+func sumOf(payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(payload[:sumFrom], castagnoli), castagnoli, payload[sumTo:])
+}
 
 const (
 	changeUp   = iota // an unsigned integer grew; from no value it grows from 0
@@ -69,10 +86,10 @@ func (e *Encoder) Append(dst []byte, row Row, sections []Section) []byte {
 	if len(e.slots)+len(sections) > maxSlots {
 		e.Reset()
 	}
-	flags := byte(0)
+	begin, flags := len(dst), byte(headSum)
 	if !e.started {
 		e.started, e.number, e.row = true, 0, Row{}
-		flags = headKey
+		flags |= headKey
 	} else if e.number++; e.number == 0 {
 		e.number = 1
 	}
@@ -85,6 +102,8 @@ func (e *Encoder) Append(dst []byte, row Row, sections []Section) []byte {
 			dst = e.appendSection(dst, s)
 		}
 	}
+	payload := dst[begin:]
+	binary.LittleEndian.PutUint32(payload[sumFrom:], sumOf(payload))
 	return dst
 }
 
@@ -117,7 +136,7 @@ func (e *Encoder) appendRow(dst []byte, flags byte, row Row) []byte {
 	if row.Seq != last.Seq+1 {
 		flags |= headSeq
 	}
-	dst = append(dst, flags, e.number)
+	dst = append(dst, flags, e.number, 0, 0, 0, 0) // the checksum comes last
 	if flags&headInterval != 0 {
 		dst = binary.AppendVarint(dst, row.Interval)
 	}

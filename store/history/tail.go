@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,6 +42,7 @@ type tailColumn struct {
 
 var (
 	errPayload = fmt.Errorf("history: replay: %w: the payload makes no sense", ErrCorrupt)
+	errSum     = fmt.Errorf("history: replay: %w: the checksum does not match", ErrCorrupt)
 	errMissing = errors.New("history: replay: the payload before this one is missing")
 )
 
@@ -69,6 +71,12 @@ func (t *Tail) Expect(payloads int) {
 func (t *Tail) Append(payload []byte) error {
 	c := cursor{data: payload}
 	flags, number := c.byte(), c.byte()
+	if flags&headSum != 0 { // payloads of before there were checksums have none
+		if c.bytes(sumTo - sumFrom); c.failed || flags&headSum != headSum || binary.LittleEndian.Uint32(payload[sumFrom:]) != sumOf(payload) {
+			t.broken = true
+			return errSum
+		}
+	}
 	key := flags&headKey != 0
 	next := t.number + 1
 	if next == 0 {
