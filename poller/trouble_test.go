@@ -68,14 +68,13 @@ func TestServerGoneAndBack(t *testing.T) {
 	w := follow(t, everySecond(t, db, user, password))
 	w.next(t, "a poll", polled)
 	db.Stop(t)
-	gone := w.next(t, "a poll that fails", func(s *monolith.Snapshot) bool { return !s.Polled && !s.Up })
-	p := problemOf(gone, "")
-	if p == nil {
-		p = problemOf(gone, "status")
-	}
-	if p == nil || p.Kind != monolith.ProblemUnreachable {
-		t.Errorf("problems %+v", gone.Problems)
-	}
+	gone := w.next(t, "a poll that fails", func(s *monolith.Snapshot) bool {
+		p := problemOf(s, "")
+		if p == nil {
+			p = problemOf(s, "status")
+		}
+		return !s.Polled && !s.Up && p != nil && p.Kind == monolith.ProblemUnreachable
+	})
 	if up := valueOf(t, gone, "server.up"); up != 0 {
 		t.Errorf("server.up = %v", up)
 	}
@@ -122,11 +121,11 @@ func TestServerHangs(t *testing.T) {
 	began := time.Now()
 	for i := range 4 {
 		s := w.next(t, "polls of the other server", func(s *monolith.Snapshot) bool { return s.Server == 2 })
-		if !s.Polled || i > 0 && s.Elapsed > 2500*time.Millisecond {
+		if !s.Polled || i > 0 && s.Elapsed > 6*time.Second { // with room for a machine under load
 			t.Errorf("the other server suffers: %+v after %v", describe(s), s.Elapsed)
 		}
 	}
-	if d := time.Since(began); d > 12*time.Second {
+	if d := time.Since(began); d > 20*time.Second {
 		t.Errorf("four polls of the other server took %v", d)
 	}
 	if p := w.State(1).Problems; len(p) == 0 {
@@ -217,7 +216,7 @@ func TestConnectionTroubles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			server := good
+			server := spaced(10*time.Second, good)
 			c.change(&server)
 			w := follow(t, server)
 			s := w.next(t, "a failing poll", func(s *monolith.Snapshot) bool { return true })
@@ -269,7 +268,7 @@ func TestServerIsFull(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	w := follow(t, everySecond(t, db, user, password))
+	w := follow(t, spaced(10*time.Second, everySecond(t, db, user, password)))
 	full := w.next(t, "a poll", func(*monolith.Snapshot) bool { return true })
 	p := problemOf(full, "")
 	if p == nil || p.Code != 1040 || p.Kind != monolith.ProblemRefused || !full.Up || full.Polled {
@@ -289,9 +288,9 @@ func TestIdleConnectionKilled(t *testing.T) {
 			t.Parallel()
 			db := start(t)
 			user, password := db.NewUser(t, "PROCESS ON *.*")
-			w := follow(t, everySecond(t, db, user, password), func(c *Config) { c.Collectors = []*Collector{statusCollector()} })
+			w := follow(t, spaced(2*time.Second, everySecond(t, db, user, password)), func(c *Config) { c.Collectors = []*Collector{statusCollector()} })
 			w.next(t, "a poll", polled)
-			for range 3 {
+			for range 2 {
 				for _, id := range ownThreads(t, db.DB(t), user) {
 					db.Exec(t, fmt.Sprintf("KILL %d", id))
 				}
@@ -338,7 +337,7 @@ func TestUsageOnlyAccount(t *testing.T) {
 
 func usageOnly(t *testing.T, db *mysqltest.Server) {
 	user, password := db.NewUser(t)
-	server := everySecond(t, db, user, password)
+	server := spaced(10*time.Second, everySecond(t, db, user, password))
 	w := follow(t, server)
 	s := w.next(t, "a poll", polled)
 	if s.Section("status") == nil || s.Section("variables") == nil {
