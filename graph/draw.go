@@ -220,7 +220,7 @@ func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []form
 	out := make([]Line, 0, len(r.Lines))
 	for _, l := range r.Lines {
 		line := Line{Name: s.Name, Instance: l.Instance, Unit: unit, Style: cmp.Or(s.Style, StyleLine),
-			Right: s.Axis == "right", Hidden: s.Hidden, Below: s.Below, Expr: expr, V: l.V, Min: l.Min, Max: l.Max}
+			Right: s.Axis == "right", Hidden: s.Hidden, Below: s.Below, Expr: expr, V: withoutDust(l.V), Min: l.Min, Max: l.Max}
 		if s.Floor != nil {
 			line.V = above(line.V, *s.Floor)
 		}
@@ -239,6 +239,24 @@ func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []form
 		out = topLines(out, s.Top, newest)
 	}
 	return out
+}
+
+// dust is what no value of any unit is as small as: differences of sums leave it where they should be 0.
+const dust = 1e-9
+
+// withoutDust gives the values with 0 in the place of dust. v itself is not changed.
+func withoutDust(v monolith.Floats) monolith.Floats {
+	copied := false
+	for i, x := range v {
+		if x == 0 || math.Abs(x) >= dust || math.IsNaN(x) {
+			continue
+		}
+		if !copied {
+			v, copied = slices.Clone(v), true
+		}
+		v[i] = 0
+	}
+	return v
 }
 
 // above gives a copy without the values below floor.

@@ -331,6 +331,15 @@ func TestPicturesNameServerRangeAndZone(t *testing.T) {
 	}
 }
 
+// What is left of 0.1 + 0.2 − 0.3 is nothing; history's own values stay as they are.
+func TestDustIsNothing(t *testing.T) {
+	v := nan(0.1+0.2-0.3+1e-17, math.NaN(), -1e-10, 1e-8, 5)
+	got := withoutDust(v)
+	if got[0] != 0 || !math.IsNaN(got[1]) || got[2] != 0 || got[3] != 1e-8 || got[4] != 5 || v[2] == 0 {
+		t.Errorf("got %v of %v", got, v)
+	}
+}
+
 // A counter that is read each minute grew in the minute before; that there is no later reading yet is no end.
 func TestLastOfWhatIsReadRarely(t *testing.T) {
 	h := &readings{every: time.Minute, values: map[monolith.Metric][]float64{

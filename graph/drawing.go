@@ -56,7 +56,7 @@ type Line struct {
 }
 
 // Stats are a line's figures over the visible range; nil where there is no value at all. Last is nil too
-// where the newest three steps have none, or as many as two readings of a slower counter lie apart.
+// where the newest three steps have none, or of a counter that is read more rarely those of two of its intervals.
 type Stats struct {
 	Last *float64 `json:"last"`
 	Min  *float64 `json:"min"`

@@ -22,6 +22,7 @@ func Format(v float64, unit string) string {
 		}
 		return s
 	case unit == "%":
+		v = math.Round(v*100)/100 + 0 // -0 becomes 0
 		return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".") + " %"
 	case unit == "s":
 		return seconds(v)

@@ -29,6 +29,20 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+func TestNoNegativeNothing(t *testing.T) {
+	for v, want := range map[float64]string{math.Copysign(0, -1): "0 %", -0.001: "0 %", -0.25: "-0.25 %", 99.996: "100 %"} {
+		if got := Format(v, "%"); got != want {
+			t.Errorf("Format(%v) = %q, want %q", v, got, want)
+		}
+	}
+	hundred := 100.0
+	for _, tick := range newScale(0, 80, "%", nil, &hundred, false).ticks {
+		if math.Signbit(tick) {
+			t.Errorf("there is a tick at %v", tick)
+		}
+	}
+}
+
 func TestAge(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 s", 59 * time.Second: "59 s", 3 * time.Minute: "3 min", 5*time.Hour + 20*time.Minute: "5 h 20 min",

@@ -44,7 +44,7 @@ func newScale(low, high float64, unit string, fixedLow, fixedHigh *float64, loga
 		s.low = math.Floor(low/step+1e-9) * step
 	}
 	for i := math.Ceil(s.low/step - 1e-9); i*step <= s.high+step*1e-9; i++ {
-		s.ticks = append(s.ticks, i*step)
+		s.ticks = append(s.ticks, i*step+0) // -0 becomes 0
 	}
 	return s
 }
