@@ -127,6 +127,7 @@ func (b pageBase) At(parts ...string) string { return b.link(parts...) }
 func (b pageBase) With(pairs ...string) string {
 	q := b.URL.Query()
 	q.Del("done")
+	q.Del("page") // another list has other pages
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			q.Del(pairs[i])

@@ -19,9 +19,12 @@ type serversPage struct {
 	Columns []column
 	Groups  []groupRows
 	Flat    bool // one list, not under groups
-	Shown   int
+	Folded  bool // groups stand for their servers
+	Shown   int  // rows that the filter wants, on all pages
 	Filter  serverFilter
 	AllName []monolith.Group
+
+	Pages, PageNumber int // of a list that does not fit one
 }
 
 // serverCounts are the figures of the counts line, over all servers of the chosen group.
@@ -46,6 +49,9 @@ type groupRows struct {
 	Path  string
 	Parts []string // of the path, for crumbs
 	Rows  []serverRow
+	Count int   // of its servers, shown or not
+	Fold  *fold // instead of the rows
+	More  int   // rows left out
 }
 
 // serverRow is one server on the first screen.
@@ -70,9 +76,9 @@ type serverRow struct {
 	AgeLook  string
 }
 
-// ShowEnvironment reports whether the environment tells something that the heading above does not.
-func (r serverRow) ShowEnvironment(flat bool) bool {
-	return r.Server.Environment != "" && (flat || !strings.HasSuffix(r.Server.Group, r.Server.Environment))
+// ShowEnvironment reports whether the environment tells something that the group does not.
+func (r serverRow) ShowEnvironment() bool {
+	return r.Server.Environment != "" && !strings.HasSuffix(r.Server.Group, r.Server.Environment)
 }
 
 // column is a heading that sorts.
@@ -104,10 +110,7 @@ var serverColumns = []column{
 		return float64(r.Change.At.Unix())
 	}},
 	{Key: "age", Title: "Data", Help: "age of the newest values", Number: true, key: func(r *serverRow) float64 {
-		if r.Polled.IsZero() {
-			return math.NaN()
-		}
-		return -float64(r.Polled.UnixMilli())
+		return polledBefore(r.Polled)
 	}},
 }
 
@@ -132,7 +135,14 @@ func (s *Server) firstPage(w http.ResponseWriter, r *http.Request) error {
 	rows := s.rows(servers, data.Now)
 	rows = data.narrow(rows)
 	data.Shown = len(rows)
+	many := data.Shown > rowsOfPage
+	data.Flat = data.Flat || many && data.Filter.Sort != "" // a ranking of all
 	data.Groups = data.arrange(rows)
+	if many && !data.Flat && manyGroups(rows, data.Filter.Group) {
+		data.foldGroups()
+	} else {
+		data.cutPage()
+	}
 	return s.render(w, r, "servers", &data)
 }
 
@@ -149,7 +159,7 @@ func (s *Server) serverRowsPart(w http.ResponseWriter, r *http.Request) error {
 	data := serversPage{pageBase: s.pageBase(r, "Servers", "servers"), Columns: serverColumns, Flat: true}
 	rows := s.rowsOf(servers, data.Now, func(srv *monolith.Server) bool { return wanted[srv.Name] })
 	data.Counts = s.countAll(servers, data.Now)
-	data.Groups = []groupRows{{Rows: rows}}
+	data.Groups, data.Shown = []groupRows{{Rows: rows}}, len(rows)
 	return s.show(w, r, http.StatusOK, "servers", "live", &data)
 }
 

@@ -18,6 +18,7 @@ var viewFuncs = template.FuncMap{
 	"human":      human,
 	"bytes":      func(n int64) template.HTML { return human(float64(n), "bytes") },
 	"count":      func(n int64) template.HTML { return human(float64(n), "") },
+	"sub":        func(a, b int) int { return a - b },
 	"int":        func(n int) template.HTML { return human(float64(n), "") },
 	"age":        graph.Age,
 	"seconds":    func(s int64) string { return graph.Age(time.Duration(s) * time.Second) },
@@ -190,8 +191,25 @@ func (b pageBase) Length(seconds float64) template.HTML {
 		graph.Age(time.Duration(seconds*float64(time.Second))) + `</span>`)
 }
 
-// Percent writes a share with as many figures as help.
-func (b pageBase) Percent(v float64) template.HTML { return human(v, "%") }
+// Percent writes a share with as many figures as help: 0.4 %, 37 %.
+func (b pageBase) Percent(v float64) template.HTML { return percent(v, v < 9.95, false) }
+
+// Hit writes a share of which the last hundredth counts, rounded down: 99.99 % is not all.
+func (b pageBase) Hit(v float64) template.HTML { return percent(v, true, true) }
+
+func percent(v float64, tenths, near100 bool) template.HTML {
+	rounded := math.Round(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return human(v, "%")
+	case near100 && v > 99:
+		rounded = math.Floor(v*100+1e-9) / 100
+	case tenths:
+		rounded = math.Round(v*10) / 10
+	}
+	raw := strconv.FormatFloat(v, 'f', -1, 64) + " %"
+	return template.HTML(`<span class="raw" title="` + raw + `">` + graph.Format(rounded, "%") + `</span>`)
+}
 
 // unquoteJSON writes a JSON number or text as people read it; null is "".
 func unquoteJSON(raw json.RawMessage) string {

@@ -21,7 +21,7 @@ export function groupOf(row: HTMLElement): string {
 // canOrder says whether the page shows people's own order, and all of it.
 export function canOrder(): boolean {
   const q = new URLSearchParams(location.search);
-  return !["by", "sort", "q", "state", "env"].some((name) => q.get(name));
+  return !["by", "sort", "q", "state", "env"].some((name) => q.get(name)) && !document.querySelector("#servers:is([data-folded], [data-part])");
 }
 
 // shift moves a row by one place within its group; false: it stands at the end already.

@@ -13,7 +13,7 @@ export function serversPage(): void {
   if (!table) return;
   const sparks = new Sparks();
   const rows = new Rows(table, sparks);
-  watch([], (polled) => rows.polled(polled.map((p) => p.server)), () => void reload(sparks));
+  watch([], (polled) => rows.polled(polled.map((p) => p.server)), () => void reload(sparks).catch(() => undefined));
   arrange(table);
   document.addEventListener("monolith:refused", () => void reload(sparks)); // what was carried goes back
   table.addEventListener("click", (e) => {
@@ -34,14 +34,21 @@ class Rows {
 
   polled(names: string[]): void {
     for (const n of names) this.due.add(n);
-    if (!this.timer && !document.hidden) this.timer = window.setTimeout(() => void this.refresh(), 900);
+    if (this.timer || document.hidden) return;
+    // Rows that stand for whole groups change with every server: they are read together, and not so often.
+    this.timer = window.setTimeout(() => void this.refresh(), this.folded() ? 5000 : 900);
+  }
+
+  private folded(): boolean {
+    return "folded" in this.table.dataset;
   }
 
   private async refresh(): Promise<void> {
     const shown = [...this.table.querySelectorAll<HTMLTableRowElement>("tr.server")].filter((r) => this.due.has(r.dataset.server!) && onScreen(r)).slice(0, 100);
     this.due.clear();
     try {
-      if (shown.length > 0) {
+      if (this.folded()) await reload(this.sparks);
+      else if (shown.length > 0) {
         const q = new URLSearchParams();
         for (const r of shown) q.append("server", r.dataset.server!);
         const fresh = await getPage(at("rows") + "?" + q);
@@ -106,7 +113,8 @@ async function reload(sparks: Sparks): Promise<void> {
     return;
   }
   const focused = document.activeElement?.getAttribute("data-menu");
-  now.replaceChildren(...document.adoptNode(next).childNodes);
+  for (const name of ["data-folded", "data-part"]) now.toggleAttribute(name, next.hasAttribute(name));
+  if (now.innerHTML !== next.innerHTML) now.replaceChildren(...document.adoptNode(next).childNodes);
   if (focused) now.querySelector<HTMLElement>(`[data-menu="${CSS.escape(focused)}"]`)?.focus();
   const counts = fresh.getElementById("counts");
   if (counts) byId("counts")?.replaceWith(document.adoptNode(counts));
