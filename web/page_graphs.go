@@ -25,11 +25,31 @@ type figure struct {
 	Source            string // address of the drawing as JSON when it is not the API's; "" otherwise
 }
 
-// Light and Dark give the picture's addresses; the browser takes the one that fits the page.
-func (f figure) Light() string { return f.Picture }
-
 // Dark gives the picture on a dark ground.
 func (f figure) Dark() string { return f.Picture + "&theme=dark" }
+
+// media is a picture for some screens.
+type media struct{ Media, Address string }
+
+// Pictures gives those for dark and for narrow screens, in which letters keep their size: the browser takes the
+// first that fits, and else Picture. theme is what people chose, "" what the system says.
+func (f figure) Pictures(theme string) []media {
+	const narrow, dark = "(max-width: 720px)", "(prefers-color-scheme: dark)"
+	small := figure{Picture: strings.Replace(f.Picture, "width="+strconv.Itoa(pictureWidth), "width="+strconv.Itoa(narrowWidth), 1)}
+	switch theme {
+	case "dark":
+		return []media{{narrow, small.Dark()}}
+	case "light":
+		return []media{{narrow, small.Picture}}
+	}
+	return []media{{narrow + " and " + dark, small.Dark()}, {narrow, small.Picture}, {dark, f.Dark()}}
+}
+
+// How wide pictures are drawn on pages: their letters are as large as those around them.
+const (
+	pictureWidth = 640
+	narrowWidth  = 360
+)
 
 // figure places a built-in graph on a server's page.
 func (p *serverPage) figure(g *graph.Graph) figure { return p.figureOf(g.ID, g.Title, len(g.Panels)) }
@@ -37,7 +57,7 @@ func (p *serverPage) figure(g *graph.Graph) figure { return p.figureOf(g.ID, g.T
 func (p *serverPage) figureOf(id, title string, panels int) figure {
 	return figure{ID: id, Title: title, Server: p.Server.Name, Panels: panels,
 		Link:    p.At("servers", p.Server.Name, "graphs", id) + p.Range.Query(),
-		Picture: p.At("api", "v1", "servers", p.Server.Name, "graphs", id+".svg") + "?" + p.pictureQuery(640) + "&untitled=true"}
+		Picture: p.At("api", "v1", "servers", p.Server.Name, "graphs", id+".svg") + "?" + p.pictureQuery(pictureWidth) + "&untitled=true"}
 }
 
 // pictureQuery gives what a picture's address says about range, zone and size.

@@ -21,12 +21,19 @@ fillZones();
 graphEditor();
 serverForm();
 
+// On a narrow screen the present tab may stand outside of what is seen.
+const tab = document.querySelector<HTMLElement>(".tabs [aria-current]"), tabs = tab?.parentElement;
+if (tab && tabs) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
+
 const copyButtons = (): void => {
   document.querySelectorAll<HTMLButtonElement>("[data-copy]").forEach((b) => (b.hidden = false));
 };
 copyButtons();
 document.addEventListener("monolith:parts", copyButtons);
 document.addEventListener("click", (e) => {
+  const number = (e.target as HTMLElement).closest<HTMLElement>(".raw[title], .legend td[title], #table-view td[title]");
+  const exact = number && !number.closest("a, button, summary") && getSelection()?.isCollapsed !== false && /^-?\d[\d.e+-]*/i.exec(number.title);
+  if (exact) void copyText(exact[0]);
   const b = (e.target as HTMLElement).closest<HTMLElement>("[data-copy]");
   if (b) void copyText(b.parentElement?.querySelector("pre")?.textContent ?? "");
   // Menus close when the page is clicked elsewhere.

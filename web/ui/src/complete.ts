@@ -38,6 +38,7 @@ export function complete(input: HTMLInputElement): void {
     list?.remove();
     list = null;
     input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
   };
   const word = (): [number, string] => {
     const end = input.selectionStart ?? input.value.length;
@@ -46,6 +47,7 @@ export function complete(input: HTMLInputElement): void {
   };
   const mark = (): void => {
     [...(list?.children ?? [])].forEach((li, i) => li.setAttribute("aria-selected", String(i === chosen)));
+    input.setAttribute("aria-activedescendant", `complete-${chosen}`);
     list?.children[chosen]?.scrollIntoView({ block: "nearest" });
   };
   const take = (n: Name): void => {
@@ -76,9 +78,10 @@ export function complete(input: HTMLInputElement): void {
     }
     if (signal.aborted) return;
     if (found.length === 0 || document.activeElement !== input) return close();
-    list ??= el("ul", { class: "complete", role: "listbox" });
-    list.replaceChildren(...found.map((n) => {
-      const li = el("li", { role: "option", class: n.here === false ? "faint" : undefined }, n.name, el("small", {}, n.here === false ? "not on this server" : n.kind));
+    list ??= el("ul", { class: "complete", role: "listbox", id: "complete-list", "aria-label": "Names" });
+    input.setAttribute("aria-controls", "complete-list");
+    list.replaceChildren(...found.map((n, i) => {
+      const li = el("li", { role: "option", id: `complete-${i}`, class: n.here === false ? "faint" : undefined }, n.name, el("small", {}, n.here === false ? "not on this server" : n.kind));
       li.addEventListener("mousedown", (e) => {
         e.preventDefault();
         take(n);

@@ -13,8 +13,9 @@ let places: Promise<Place[]> | null = null;
 
 async function load(): Promise<Place[]> {
   const server = document.querySelector<HTMLElement>(".head[data-server]")?.dataset.server;
-  const [servers, graphs] = await Promise.all([
+  const [servers, own, graphs] = await Promise.all([
     getJSON<{ servers: { name: string; group: string }[] }>(at("api", "v1", "servers") + "?limit=5000"),
+    getJSON<{ graphs: { id: string; title: string }[] }>(at("api", "v1", "graphs")).catch(() => ({ graphs: [] })), // an outage of the store hides no server
     server ? getJSON<{ graphs: { id: string; title: string }[] }>(at("api", "v1", "servers", server, "graphs")) : null,
   ]);
   const list: Place[] = [];
@@ -24,6 +25,7 @@ async function load(): Promise<Place[]> {
     for (const g of graphs?.graphs ?? []) list.push({ text: `${server} · ${g.title}`, kind: "graph", href: at("servers", server, "graphs", g.id) });
   }
   for (const s of servers.servers) list.push({ text: s.name, kind: s.group || "server", href: at("servers", s.name) });
+  if (!server) for (const g of own.graphs) list.push({ text: g.title, kind: "graph", href: at("graphs", g.id) });
   list.push({ text: "Servers", kind: "page", href: at() }, { text: "Graphs of your own", kind: "page", href: at("graphs") }, { text: "New graph", kind: "page", href: at("graphs", "new") },
     { text: "Add a server", kind: "page", href: at("servers", "new") }, { text: "Settings", kind: "page", href: at("settings") });
   return list;
@@ -46,11 +48,13 @@ function rank(place: Place, words: string[]): number {
 export function openJumper(): void {
   if (document.querySelector("#jumper")) return;
   const input = el("input", { type: "search", placeholder: "Server, graph, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
-  const list = el("ul", { id: "jump-list", role: "listbox" });
+  const list = el("ul", { id: "jump-list", role: "listbox", "aria-label": "Places" });
   const d = el("dialog", { id: "jumper", class: "jumper", "aria-label": "Jump to" }, input, list);
   let shown: Place[] = [], at = 0;
   const mark = (): void => {
     [...list.children].forEach((li, i) => li.setAttribute("aria-selected", String(i === at)));
+    if (list.children[at]?.id) input.setAttribute("aria-activedescendant", list.children[at]!.id);
+    else input.removeAttribute("aria-activedescendant");
     (list.children[at] as HTMLElement | undefined)?.scrollIntoView({ block: "nearest" });
   };
   const show = async (): Promise<void> => {
@@ -66,8 +70,8 @@ export function openJumper(): void {
     }
     shown = all.map((p): [number, Place] => [rank(p, words), p]).filter(([r]) => r < Infinity).sort((a, b) => (words.length ? a[0] - b[0] : 0)).slice(0, 60).map(([, p]) => p);
     at = 0;
-    list.replaceChildren(...shown.map((p) => {
-      const li = el("li", { role: "option" }, el("span", {}, p.text), el("small", {}, p.kind));
+    list.replaceChildren(...shown.map((p, i) => {
+      const li = el("li", { role: "option", id: `jump-${i}` }, el("span", {}, p.text), el("small", {}, p.kind));
       li.addEventListener("click", () => (location.href = p.href));
       return li;
     }));

@@ -6,7 +6,7 @@ import { openJumper } from "./jump";
 
 const help: [string, string][] = [
   ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server or graph"], ["g s", "servers"], ["g g", "graphs of your own"], ["g c", "settings"],
-  ["t", "range and time zone"], ["← →", "earlier, later"], ["− +", "zoom out, in"], ["Backspace", "the range before"], ["k", "wall mode: large, without bars"], ["Esc", "close, back"],
+  ["t", "range and time zone"], ["← →", "earlier, later"], ["− +", "zoom out, in"], ["Backspace", "the range before"], ["k", "wall mode: large, without bars"], ["Esc", "close; else the range before, or a step up"], ["click", "on a number: copy its exact value"],
 ];
 
 // wireKeys listens for the keys that work on every page.
@@ -65,6 +65,17 @@ function escape(e: KeyboardEvent): void {
     open.querySelector("summary")?.focus();
   } else if (document.documentElement.dataset.wall !== undefined) wall();
   else if (typing(e)) (e.target as HTMLElement).blur();
+  else if (!document.querySelector("dialog[open], .row-menu")) back();
+}
+
+// back goes to the range before, or else a step up: from a graph or a variable to its tab, from a tab to the first
+// screen. A form that may hold what was typed is not left.
+function back(): void {
+  const range = byId<HTMLButtonElement>("range-back");
+  if (range && !range.disabled) return range.click();
+  const tab = document.querySelector<HTMLAnchorElement>(".tabs [aria-current]");
+  if (!tab) return;
+  location.href = tab.pathname === location.pathname ? at() : tab.href;
 }
 
 function wall(): void {

@@ -61,7 +61,11 @@ export class Legend {
 
   // dim shows which lines are drawn.
   dim(shown: (line: Line) => boolean): void {
-    for (const { line } of this.entries) this.rows.get(labelOf(line))?.classList.toggle("out", !shown(line));
+    for (const { line } of this.entries) {
+      const row = this.rows.get(labelOf(line));
+      row?.classList.toggle("out", !shown(line));
+      row?.querySelector("button")?.setAttribute("aria-pressed", String(shown(line)));
+    }
   }
 }
 

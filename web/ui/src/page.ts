@@ -40,6 +40,19 @@ export class GraphPage {
       this.reschedule();
       this.soon();
     });
+    // Paper is white, whatever the screen.
+    let theme: string | undefined;
+    addEventListener("beforeprint", () => {
+      theme = document.documentElement.dataset.theme;
+      document.documentElement.dataset.theme = "light";
+      this.loadAll();
+      this.figures.forEach((f) => f.redraw());
+    });
+    addEventListener("afterprint", () => {
+      if (theme === undefined) delete document.documentElement.dataset.theme;
+      else document.documentElement.dataset.theme = theme;
+      this.figures.forEach((f) => f.redraw());
+    });
     onTheme(() => this.figures.forEach((f) => f.redraw()));
     this.reschedule();
   }
@@ -70,6 +83,22 @@ export class GraphPage {
       }));
     } finally {
       if (this.abort === abort) this.abort = null;
+    }
+  }
+
+  // loadAll fetches what is not on the screen and would be printed. Printing does not wait, so this does.
+  private loadAll(): void {
+    for (const batch of batches(this.figures.filter((f) => f.stale))) {
+      const request = new XMLHttpRequest();
+      request.open("GET", this.address(batch, this.bar.query()), false);
+      request.setRequestHeader("Accept", "application/json");
+      try {
+        request.send();
+        const answer = JSON.parse(request.responseText) as Answer;
+        batch.forEach((f, i) => answer.drawings[i] && f.take(answer.drawings[i]!));
+      } catch {
+        for (const f of batch) f.say("This graph could not be read.");
+      }
     }
   }
 

@@ -57,6 +57,7 @@ export class RangeBar {
       this.tell("ago");
     });
     byId("range-out")?.addEventListener("click", () => this.zoom(2));
+    byId("range-in")?.addEventListener("click", () => this.zoom(0.5));
     byId("range-earlier")?.addEventListener("click", () => this.shift(-0.5));
     byId("range-later")?.addEventListener("click", () => this.shift(0.5));
     byId("range-back")?.addEventListener("click", () => this.back());
