@@ -137,7 +137,7 @@ func TestPollReadsEverythingAtOnce(t *testing.T) {
 			t.Parallel()
 			db := start(t)
 			user, password := db.NewUser(t, "ALL ON *.*")
-			const interval = 4 * time.Second
+			const interval = 3 * time.Second
 			w := follow(t, spaced(interval, everySecond(t, db, user, password)))
 			first := w.next(t, "a first poll", polled)
 			if first.Seq != 1 || first.Run != 1 || !first.Up || first.Identity.IsZero() || first.Restart {

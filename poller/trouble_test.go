@@ -208,7 +208,7 @@ func TestConnectionTroubles(t *testing.T) {
 		{"wrong password", func(s *monolith.Server) { s.Endpoint.Password = "wr0ng-canary" }, monolith.ProblemRefused, 1045, true, user},
 		{"unknown host", func(s *monolith.Server) { s.Endpoint.Host, s.Endpoint.Port = "no-such-host.invalid", 0 }, monolith.ProblemUnreachable, 0, false, "no-such-host.invalid"},
 		{"refused", func(s *monolith.Server) { s.Endpoint.Port = port }, monolith.ProblemUnreachable, 0, false, "refuses"},
-		{"says nothing", func(s *monolith.Server) { s.Endpoint = blackhole }, monolith.ProblemTimeout, 0, false, "says nothing"},
+		{"says nothing", func(s *monolith.Server) { *s = spaced(2*time.Second, *s); s.Endpoint = blackhole }, monolith.ProblemTimeout, 0, false, "says nothing"},
 		{"no socket", func(s *monolith.Server) {
 			s.Endpoint = monolith.Endpoint{Socket: "/nonexistent/mysqld.sock", User: user}
 		}, monolith.ProblemUnreachable, 0, false, "no socket"},
