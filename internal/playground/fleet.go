@@ -125,7 +125,16 @@ func (f *fleet) start(ctx context.Context) error {
 }
 
 // afresh tells the way out of everything that people did to the servers.
-func (f *fleet) afresh() string { return "rm -rf " + f.dir + " starts afresh." }
+func (f *fleet) afresh() string { return "rm -rf " + shellWord(f.dir) + " starts afresh." }
+
+// shellWord writes a path so that a shell takes it for one word.
+func shellWord(path string) string {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-"
+	if strings.Trim(path, plain) == "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
 
 // setUp makes accounts, the shop and the replication, or finds them as an earlier run left them. People are invited
 // to break the servers, so what can't be set up is told, and the rest starts; only the store has to work.
@@ -155,7 +164,7 @@ func (f *fleet) setUp(ctx context.Context) error {
 				return fmt.Errorf("playground: replication of %s: %w", replica.name, err)
 			}
 			f.say("Replication of %s is broken: %s. To skip what it stumbles over: mariadb -u root -S %s -e '%s'. %s",
-				replica.name, oneLine(err), replica.current().Socket, skipEvent, f.afresh())
+				replica.name, oneLine(err), shellWord(replica.current().Socket), skipEvent, f.afresh())
 		}
 	}
 	return nil

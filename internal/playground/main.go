@@ -240,7 +240,7 @@ func greet(w io.Writer, address string, c config, f *fleet) {
 		if m.schema == "" {
 			what = "history"
 		}
-		fmt.Fprintf(&b, "    %-9s %-9s %-9s 127.0.0.1:%d, pid %d; as root: mariadb -u root -S %s\n", m.name, what, p.Flavour, p.Port, p.PID, p.Socket)
+		fmt.Fprintf(&b, "    %-9s %-9s %-9s 127.0.0.1:%d, pid %d; as root: mariadb -u root -S %s\n", m.name, what, p.Flavour, p.Port, p.PID, shellWord(p.Socket))
 	}
 	if len(f.members) > 0 {
 		fmt.Fprintf(&b, "\n    Change a variable or stop a server to see it on the page: a server that ends is started again after %v.\n", outage)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -281,6 +282,19 @@ func TestLoadWorksOnEveryServer(t *testing.T) {
 				t.Errorf("no deadlock: %v", err)
 			}
 		})
+	}
+}
+
+// What is printed can be pasted into a shell, wherever the playground is: rm -rf stands before it.
+func TestShellWord(t *testing.T) {
+	for _, path := range []string{".playground", "/home/me/a b/.playground", "it's", "$HOME", "a;b", "~", "*", "Gärten", ""} {
+		out, err := exec.Command("sh", "-c", "printf %s, "+shellWord(path)).Output()
+		if err != nil || string(out) != path+"," {
+			t.Errorf("%s: the shell reads %q, %v", shellWord(path), out, err)
+		}
+	}
+	if got := shellWord("/tmp/a-b_c.d/e"); got != "/tmp/a-b_c.d/e" {
+		t.Errorf("quoted without need: %s", got)
 	}
 }
 
