@@ -87,7 +87,9 @@ func TestEachFlavourDrawsWhatItHas(t *testing.T) {
 		{"no retries without a source", "10.11.6", monolith.MariaDB, "port=1", "status.Slave_retried_transactions replica.connected_replicas", "replication-flow", "backlog",
 			"", none},
 		{"busy workers", "8.4.0", monolith.MySQL, "port=1", "replica.busy_workers", "replication-flow", "workers", "busy", ""},
-		{"workers of MariaDB", "10.11.6", monolith.MariaDB, "port=1", "replica.relay_log_space", "replication-flow", "workers", "", none},
+		{"workers of MariaDB", "10.11.6", monolith.MariaDB, "slave_parallel_threads=4", "server.processes_applying variable.slave_parallel_threads", "replication-flow", "workers",
+			"busy, slave_parallel_threads", ""},
+		{"no workers", "10.11.6", monolith.MariaDB, "slave_parallel_threads=0", "server.processes_applying variable.slave_parallel_threads", "replication-flow", "workers", "", none},
 		{"semi-sync", "8.4.0", monolith.MySQL, "rpl_semi_sync_source_enabled=ON", "status.Rpl_semi_sync_source_yes_tx status.Rpl_semi_sync_source_no_tx" +
 			" status.Rpl_semi_sync_source_tx_waits status.Rpl_semi_sync_source_tx_wait_time", "replication-flow", "semi-synchronous", "acknowledged, not acknowledged, mean wait", ""},
 		{"semi-sync of MariaDB", "10.11.6", monolith.MariaDB, "rpl_semi_sync_master_enabled=ON", "status.Rpl_semi_sync_master_yes_tx status.Rpl_semi_sync_master_no_tx",

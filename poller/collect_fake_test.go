@@ -66,6 +66,26 @@ func TestProcessesAreGroupedAndMasked(t *testing.T) {
 	}
 }
 
+// TestBusyWorkersOfMariaDB: its workers tell by their state whether they have something to do.
+func TestBusyWorkersOfMariaDB(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{"SHOW FULL PROCESSLIST": processList(
+		"5|system user||NULL|Slave_SQL|3|Slave has read all relay log; waiting for more updates|NULL",
+		"6|system user||NULL|Slave_worker|3|Waiting for work from SQL thread|NULL",
+		"7|system user||NULL|Slave_worker|0|Write_rows_log_event::write_row(-1) on table `t`|NULL",
+		"8|system user||NULL|Slave_worker|0|Waiting for prior transaction to commit|NULL",
+		"42|monolith|localhost|NULL|Query|0|init|SHOW FULL PROCESSLIST")}}
+	snap, err := collect(t, processesCollector(), server("10.11.6-MariaDB", ""), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, snap, map[string]string{"server.processes_applying": "2", "server.processes_other": "4"})
+	if snap, err = collect(t, processesCollector(), server("8.4.0", ""), f); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, snap, map[string]string{"server.processes_applying": "absent"})
+}
+
 func TestProcessesWithoutThePrivilegeAreNotCounted(t *testing.T) {
 	t.Parallel()
 	f := &fakeSession{answers: map[string]answer{

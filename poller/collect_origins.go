@@ -26,7 +26,7 @@ func originsCollector() *Collector {
 		},
 		Grant: func(id monolith.Identity, account string) string {
 			if id.Flavour.IsMySQL() {
-				return "GRANT SELECT ON performance_schema.* TO " + quoteAccount(account) + ";"
+				return grantPerformanceSchema(id, account)
 			}
 			return ""
 		},

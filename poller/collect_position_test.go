@@ -148,3 +148,15 @@ func TestPositionFollowsARealServer(t *testing.T) {
 		t.Errorf("after RESET MASTER it is %v, want a new beginning", n)
 	}
 }
+
+func FuzzBetween(f *testing.F) {
+	f.Add("b.000001", uint64(4), "b.000002", uint64(9), "b.000001", int64(5))
+	f.Add("b.1", uint64(9), "b.18446744073709551615", uint64(0), "b.18446744073709551614", int64(-1))
+	f.Add("", uint64(0), ".", uint64(1), "x.-1", int64(1))
+	f.Fuzz(func(t *testing.T, from string, begin uint64, to string, end uint64, file string, size int64) {
+		begin, end = begin>>2, end>>2 // positions are shorter than files can be
+		if bytes, ok := between(binlogPlace{from, begin}, binlogPlace{to, end}, []monolith.BinaryLog{{Name: file, Size: size}}); ok && bytes > end+uint64(max(size, 0)) {
+			t.Errorf("%d bytes from %s:%d to %s:%d", bytes, from, begin, to, end)
+		}
+	})
+}

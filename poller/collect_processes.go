@@ -224,11 +224,14 @@ func counts(m map[string]int) []monolith.Count {
 func recordProcesses(g *Gather, rows []monolith.Process) {
 	var n [background + 1]uint64
 	var longest int64
-	var total, metadata, dump uint64
+	var total, metadata, dump, applying uint64
 	for i := range rows {
 		p := &rows[i]
 		if strings.HasPrefix(p.Command, "Binlog Dump") {
 			dump++
+		}
+		if p.Command == "Slave_worker" && !strings.HasPrefix(p.State, "Waiting for work from") {
+			applying++
 		}
 		if p.Own {
 			continue
@@ -254,5 +257,8 @@ func recordProcesses(g *Gather, rows []monolith.Process) {
 	rec.Number("processes_longest_seconds", "", monolith.Int(longest))
 	rec.Number("processes_metadata_lock", "", monolith.Uint(metadata))
 	rec.Number("processes_dump", "", monolith.Uint(dump))
+	if g.Identity.Flavour.IsMariaDB() { // MySQL's workers have no command of their own; it has a table of them
+		rec.Number("processes_applying", "", monolith.Uint(applying))
+	}
 	rec.Done()
 }
