@@ -40,6 +40,13 @@ func TestCatalogueIsComplete(t *testing.T) {
 			}
 		}
 	}
+	// What a new server's overview has at least: connections, queries, concurrency, buffer pool, CPU, memory, I/O, disks,
+	// and a replica's delay.
+	for _, plan := range []string{"G06", "G07", "B01", "B02", "G10", "G14", "G11", "B12", "G16"} {
+		if g := byPlan[plan]; g != nil && !g.Overview {
+			t.Errorf("%s (%s) is not on the overview", g.ID, plan)
+		}
+	}
 	if Find("query-rate") == nil || Find("no-such-graph") != nil {
 		t.Error("Find does not find by id")
 	}
