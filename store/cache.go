@@ -8,14 +8,22 @@ import (
 	"monolith/store/history"
 )
 
-// cacheBytes bounds the payloads of the opened blocks that are kept: the graphs of a page look into the
-// same blocks one after another. An opened block takes a few times its payload.
-const cacheBytes = 4 << 20
+// cacheBytes bounds the memory of the opened blocks that are kept: the graphs of a page look into the
+// same blocks one after another, and so does whoever looks at the page again. It is the last day of about three servers.
+const cacheBytes = 6 << 20
 
 // opened is a block that is ready to be read: one of the two. It is safe for concurrent use.
 type opened struct {
 	raw  *history.Reader
 	tier *history.TierReader
+}
+
+// size gives about what opening the block added to the memory of its payload.
+func (o opened) size() int {
+	if o.raw != nil {
+		return o.raw.Size()
+	}
+	return o.tier.Size()
 }
 
 // blockCache keeps the opened blocks that were read last, by the key of their first row. A block's row
@@ -142,7 +150,7 @@ func (db *DB) openBlocks(ctx context.Context, q queryer, t *tail, found []place)
 			damaged++
 			continue
 		}
-		db.cache.put(p.ids[0], p.block, len(payload))
+		db.cache.put(p.ids[0], p.block, len(payload)+p.block.size())
 		there = append(there, p)
 	}
 	return there, damaged, nil

@@ -124,6 +124,9 @@ func Open(b []byte) (*Reader, error) {
 	return r, nil
 }
 
+// Size gives about how many bytes the reader takes beside the block that it keeps.
+func (r *Reader) Size() int { return r.table.size() + 48*len(r.rows) + 4*len(r.ids) }
+
 // Rows implements [Polls].
 func (r *Reader) Rows() []Row { return r.rows }
 

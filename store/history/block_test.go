@@ -3,10 +3,12 @@ package history
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"monolith"
 )
@@ -146,4 +148,37 @@ func TestReaderServesSeveralAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// What readers say of their size is what bounds the memory that a cache of them takes.
+func TestSizeIsWhatAReaderTakes(t *testing.T) {
+	tr := syntheticTrace(360)
+	raw := mustMarshal(t, tr.tail(t, 0, 360))
+	rolled := mustRollup(t, nil, tr.tail(t, 0, 360), time.Minute)
+	tier, err := MarshalTier(nil, rolled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func() int{
+		"raw": func() int { return mustOpen(t, raw).Size() },
+		"tier": func() int {
+			r, err := OpenTier(tier)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Size()
+		},
+	} {
+		var before, after runtime.MemStats
+		const times = 50
+		runtime.ReadMemStats(&before)
+		for range times {
+			open()
+		}
+		runtime.ReadMemStats(&after)
+		// Opening takes some memory that is not kept: the unpacked directory.
+		if said, took := open(), int(after.TotalAlloc-before.TotalAlloc)/times; said < took/3 || said > took {
+			t.Errorf("%s: it says %d bytes, and opening takes %d", name, said, took)
+		}
+	}
 }

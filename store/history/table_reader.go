@@ -44,6 +44,20 @@ type coding struct {
 // extent is a column's part of the data.
 type extent struct{ from, to uint32 }
 
+// size gives about how many bytes the directory takes that was read.
+func (t *table) size() int {
+	n := len(t.columns) * (8 + 24) // its key and itself
+	for i := range t.columns {
+		if t.columns[i].coding != nil {
+			n += 88
+		}
+	}
+	for _, m := range t.masks {
+		n += 32 + len(m.bits)
+	}
+	return n
+}
+
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("history: open block: %w: "+format, append([]any{ErrCorrupt}, args...)...)
 }

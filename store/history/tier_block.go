@@ -301,6 +301,9 @@ func integer(n monolith.Num) int64 {
 	return int64(bits)
 }
 
+// Size gives about how many bytes the reader takes beside the block that it keeps.
+func (r *TierReader) Size() int { return r.table.size() + 16*tierFacts*r.table.rows + 4*len(r.ids) }
+
 // Step gives the length of the buckets.
 func (r *TierReader) Step() time.Duration { return time.Duration(r.step) * time.Millisecond }
 
