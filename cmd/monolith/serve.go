@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -195,6 +196,7 @@ func (a *app) run(ctx context.Context, l net.Listener) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return a.poller.Run(ctx) })
 	parts.Go(func() error { return a.web.Serve(ctx, l) })
+	parts.Go(func() error { return ebb(ctx, readHeap, debug.FreeOSMemory) })
 	parts.Go(func() error { // a store that ends by itself ends everything
 		select {
 		case err := <-stored:

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestMemoryIsGivenBackWhenIdle(t *testing.T) {
+	for name, c := range map[string]struct {
+		live  uint64   // megabytes
+		taken []uint64 // megabytes, between two looks
+		want  int      // times that it is given back
+	}{
+		"the start and then nothing": {5, []uint64{20, 1, 1, 1, 1, 1}, 1},
+		"busy all the time":          {5, []uint64{90, 90, 90, 90, 90, 90}, 0},
+		"busy again":                 {5, []uint64{90, 1, 1, 90, 1, 1}, 2},
+		"never busy":                 {5, []uint64{1, 1, 1, 1, 1, 1}, 0},
+		"a little for a long time":   {5, []uint64{4, 4, 4, 4, 4, 4, 4, 4, 4}, 2},
+		"much that lives":            {100, []uint64{25, 25, 25, 25, 25, 25, 25, 25, 25}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithTimeout(t.Context(), ebbEvery*time.Duration(len(c.taken))+time.Second)
+				defer stop()
+				h, looks, times := heap{live: c.live << 20}, -1, 0
+				read := func() heap {
+					if looks >= 0 {
+						h.taken += c.taken[looks] << 20
+					}
+					looks++
+					return h
+				}
+				if err := ebb(ctx, read, func() { times++ }); err != nil {
+					t.Fatal(err)
+				}
+				if times != c.want {
+					t.Errorf("it is given back %d times, want %d", times, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestHeapIsRead(t *testing.T) {
+	before := readHeap()
+	kept := make([]byte, 64<<20)
+	debug.FreeOSMemory() // collects
+	after := readHeap()
+	if n := after.taken - before.taken; n < uint64(len(kept)) || n > 2*uint64(len(kept)) {
+		t.Errorf("%d bytes taken are seen as %d", len(kept), n)
+	}
+	if after.live < 1<<10 || after.live > after.taken {
+		t.Errorf("%d bytes live of %d taken", after.live, after.taken)
+	}
+}
