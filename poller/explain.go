@@ -121,7 +121,11 @@ func explainConnect(e *connectError, at scene) (monolith.Problem, bool) {
 		return problem(monolith.ProblemTimeout, address+" accepts connections but says nothing",
 			"the server hangs, it is a proxy without a server behind it, or the port is not a MySQL server's; look at the host: is mysqld stopped, swapping, or waiting for its disk?"), false
 	case timedOut, errors.As(e.err, &network) && network.Timeout() && !isDNS(e.err):
-		return problem(monolith.ProblemTimeout, "no connection to "+address+" within "+shortDuration(dialTimeout),
+		within := dialTimeout
+		if late != nil && late.after > 0 {
+			within = min(within, late.after) // the poll's time was over before
+		}
+		return problem(monolith.ProblemTimeout, "no connection to "+address+" within "+shortDuration(within),
 			"a firewall drops packets, or the host is off or the address wrong"), false
 	case errors.Is(e.err, errLost), errors.Is(e.err, driverGone), errors.Is(e.err, io.EOF), errors.Is(e.err, io.ErrUnexpectedEOF):
 		return problem(monolith.ProblemUnreachable, address+" accepted the connection and closed it during the login",

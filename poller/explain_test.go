@@ -56,6 +56,7 @@ func TestExplain(t *testing.T) {
 		{"no route", connecting(op(syscall.EHOSTUNREACH)), monolith.ProblemUnreachable, false, "no route", "network"},
 		{"reset", connecting(op(syscall.ECONNRESET)), monolith.ProblemUnreachable, false, "reset", "firewall"},
 		{"packets dropped", connecting(context.DeadlineExceeded), monolith.ProblemTimeout, false, "no connection to db1:3307 within 5s", "firewall"},
+		{"packets dropped, polled often", connecting(&timeoutError{"the poll", 1800 * time.Millisecond}), monolith.ProblemTimeout, false, "no connection to db1:3307 within 1.8s", "firewall"},
 		{"says nothing", inLogin(&timeoutError{"the poll", 9 * time.Second}), monolith.ProblemTimeout, false, "says nothing", "mysqld"},
 		{"closes at once", inLogin(mysql.ErrInvalidConn), monolith.ProblemUnreachable, false, "closed it during the login", "error log"},
 		{"no TLS there", inLogin(mysql.ErrNoTLS), monolith.ProblemRefused, true, "does not offer TLS", "ssl_cert"},
