@@ -45,16 +45,22 @@ func template(ctx context.Context, flavour Flavour) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cacheDir(), key)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
+	var work, dir string
+	var failed error
+	for _, cache := range cacheDirs() {
+		dir = filepath.Join(cache, key)
+		if _, err := os.Stat(dir); err == nil {
+			return dir, nil
+		}
+		if failed = os.MkdirAll(cache, 0o700); failed == nil {
+			work, failed = os.MkdirTemp(cache, "making-")
+		}
+		if failed == nil {
+			break
+		}
 	}
-	if err := os.MkdirAll(cacheDir(), 0o700); err != nil {
-		return "", fmt.Errorf("mysqltest: make template of %s: %w", flavour, err)
-	}
-	work, err := os.MkdirTemp(cacheDir(), "making-")
-	if err != nil {
-		return "", fmt.Errorf("mysqltest: make template of %s: %w", flavour, err)
+	if failed != nil {
+		return "", fmt.Errorf("mysqltest: make template of %s: %w", flavour, failed)
 	}
 	defer os.RemoveAll(work)
 	data := filepath.Join(work, "data")
@@ -104,13 +110,14 @@ func templateKey(flavour Flavour) (source, key string, err error) {
 	return source, name + hex.EncodeToString(sum[:6]), nil
 }
 
-// cacheDir is the user's, or one in the temporary folder for a user without a home.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return filepath.Join(os.TempDir(), "monolith-test-"+strconv.Itoa(os.Getuid()))
+// cacheDirs are the places for templates, the best first: in the user's own cache, or in the temporary folder for
+// a user without a home to write to.
+func cacheDirs() []string {
+	dirs := []string{filepath.Join(os.TempDir(), "monolith-test-"+strconv.Itoa(os.Getuid()))}
+	if own, err := os.UserCacheDir(); err == nil {
+		dirs = append([]string{filepath.Join(own, "monolith-test")}, dirs...)
 	}
-	return filepath.Join(dir, "monolith-test")
+	return dirs
 }
 
 func installMariaDB(ctx context.Context, program, data string) error {

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,6 +60,28 @@ func TestServersAreRealAndPrivate(t *testing.T) {
 				t.Errorf("after a crash: long_query_time %s, %v", long, err)
 			}
 		})
+	}
+}
+
+// A home that can't be written, as a service's account has, is no obstacle.
+func TestHomeThatCannotBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file") // below which not even root makes a folder
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	temporary := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, filepath.Join(file, "home"))
+	}
+	t.Setenv("TMPDIR", temporary)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	dir, err := template(ctx, FlavourMariaDB)
+	if missing := new(MissingError); errors.As(err, &missing) {
+		giveUp(t, err)
+	}
+	if err != nil || !strings.HasPrefix(dir, temporary) {
+		t.Errorf("%q, %v", dir, err)
 	}
 }
 
