@@ -56,7 +56,7 @@ ui:
 endif
 
 %/node_modules/.package-lock.json: %/package-lock.json
-	cd $* && $(NPM) ci --silent
+	cd $* && $(NPM) ci --no-audit --no-fund --no-update-notifier --loglevel=error
 	@mkdir -p $(@D) && touch $@
 
 test: deps build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
