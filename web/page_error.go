@@ -32,6 +32,18 @@ func (s *Server) errorPage(w http.ResponseWriter, r *http.Request, p *problem) {
 	}
 }
 
+// noSuch makes what is missing a sentence for the page that asked for it; other errors it gives back.
+func noSuch(err error) (string, error) {
+	if !isKind(err, kindNotFound) {
+		return "", err
+	}
+	p, _ := errors.AsType[*problem](err)
+	if strings.Contains(p.Cure, "/api/v1/") {
+		return sentence(p.Detail), nil // the cure speaks to programs
+	}
+	return strings.TrimSpace(sentence(p.Detail) + " " + sentence(p.Cure)), nil
+}
+
 // waysOut gives the lists in which to find what the address may have meant.
 func (s *Server) waysOut(r *http.Request, p *problem) [][2]string {
 	var links [][2]string

@@ -95,55 +95,6 @@ func (s *Server) processesPage(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, r, "processes", &data)
 }
 
-// statusTab lists every value.
-type statusTab struct {
-	serverPage
-	Namespaces []string
-	Namespace  string
-	Find       string
-	Values     []valueView
-	All        int
-}
-
-func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) error {
-	p, err := s.serverPage(r, "status", "status")
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	data := statusTab{serverPage: p, Namespace: q.Get("namespace"), Find: strings.TrimSpace(q.Get("q"))}
-	if !slices.Contains(monolith.Namespaces, data.Namespace) {
-		data.Namespace = "status"
-	}
-	for _, ns := range monolith.Namespaces {
-		if ns != "variable" && (ns == "status" || p.State.Complete(ns)) {
-			data.Namespaces = append(data.Namespaces, ns)
-		}
-	}
-	values := valuesOf(p.State, data.Namespace)
-	data.All = len(values)
-	needle := strings.ToLower(data.Find)
-	data.Values = slices.DeleteFunc(values, func(v valueView) bool {
-		return !strings.Contains(strings.ToLower(v.Name+" "+v.Instance), needle)
-	})
-	return s.render(w, r, "status", &data)
-}
-
-// Expr gives the formula that draws a value.
-func (d *statusTab) Expr(v valueView) string {
-	name := d.Namespace + "." + v.Name
-	switch v.Kind {
-	case monolith.Counter.String():
-		return "rate(" + name + ")"
-	case monolith.Text.String():
-		return ""
-	}
-	return name
-}
-
-// Show writes a value as people read it: texts without quotes, numbers as they came.
-func (v valueView) Show() string { return unquoteJSON(v.Value) }
-
 // schemasTab lists sizes.
 type schemasTab struct {
 	serverPage

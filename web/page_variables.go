@@ -80,8 +80,13 @@ func (s *Server) variablesPage(w http.ResponseWriter, r *http.Request) error {
 		if servers[i].ID != p.Server.ID {
 			d.Others = append(d.Others, servers[i].Name)
 		}
-		if servers[i].Name == d.Against {
-			other = servers[i]
+	}
+	if d.Against != "" {
+		if other, err = s.serverNamed(r.Context(), "against", d.Against); err != nil {
+			if d.Error, err = noSuch(err); err != nil {
+				return err
+			}
+			d.Against, other = "", p.Server
 		}
 	}
 	at, atErr := d.moment("at", d.AtText)
@@ -92,14 +97,23 @@ func (s *Server) variablesPage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	mine, err := s.variablesAt(r.Context(), p.Server.ID, p.State, at)
-	if err != nil {
+	if err = d.unread(err, "the variables of that moment"); err != nil {
 		return err
 	}
 	d.Compares = d.Against != "" || !otherAt.IsZero()
 	theirs := map[string]string{}
 	if d.Compares {
-		if theirs, err = s.variablesAt(r.Context(), other.ID, s.poller.State(other.ID), otherAt); err != nil {
+		theirs, err = s.variablesAt(r.Context(), other.ID, s.poller.State(other.ID), otherAt)
+		if err = d.unread(err, "the variables of that moment"); err != nil {
 			return err
+		}
+	}
+	for _, side := range []struct {
+		name, at string
+		known    map[string]string
+	}{{p.Server.Name, d.AtText, mine}, {other.Name, d.OtherAt, theirs}} {
+		if side.at != "" && len(side.known) == 0 && d.Error == "" && d.Unread == nil {
+			d.Error = "History has no variables of " + side.name + " at that moment."
 		}
 	}
 	changes, err := s.store.Changes(r.Context(), monolith.ChangeQuery{Server: p.Server.ID, Name: "variable.", Limit: 5000})
