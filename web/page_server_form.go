@@ -75,6 +75,15 @@ func (s *Server) editServerPage(w http.ResponseWriter, r *http.Request) error {
 	return s.showForm(w, r, http.StatusOK, serverForm{Old: srv.Name, Server: srv, ID: srv.ID})
 }
 
+// scheduleFields offers every schedule, with what is set of them.
+func scheduleFields(set map[string]string) []scheduleField {
+	var fields []scheduleField
+	for _, name := range monolith.ScheduleNames {
+		fields = append(fields, scheduleField{name, scheduleTitles[name], monolith.DefaultSchedules[name], set[name]})
+	}
+	return fields
+}
+
 // showForm completes the page with what its lists offer.
 func (s *Server) showForm(w http.ResponseWriter, r *http.Request, status int, f serverForm) error {
 	title := "Add a server"
@@ -95,9 +104,7 @@ func (s *Server) showForm(w http.ResponseWriter, r *http.Request, status int, f 
 	if f.RAM == "" && f.Server.RAM > 0 {
 		f.RAM = writeBytes(f.Server.RAM)
 	}
-	for _, name := range monolith.ScheduleNames {
-		f.Schedules = append(f.Schedules, scheduleField{name, scheduleTitles[name], monolith.DefaultSchedules[name], f.Server.Schedules[name]})
-	}
+	f.Schedules = scheduleFields(f.Server.Schedules)
 	f.Server.Endpoint.Password = "" // never goes back to the browser
 	return s.show(w, r, status, "server_form", "frame", &f)
 }

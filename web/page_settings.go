@@ -124,6 +124,16 @@ func (s *Server) saveGroupForm(w http.ResponseWriter, r *http.Request) error {
 	switch action := r.PostFormValue("action"); action {
 	case "add":
 		err = s.saveGroup(r.Context(), &monolith.Group{Path: path, Environment: r.PostFormValue("environment")})
+	case "save":
+		g := monolith.Group{Path: path, Environment: r.PostFormValue("environment"), TimeZone: strings.TrimSpace(r.PostFormValue("time_zone")), Schedules: map[string]string{}}
+		for _, name := range monolith.ScheduleNames {
+			if v := strings.TrimSpace(r.PostFormValue("schedules." + name)); v != "" {
+				g.Schedules[name] = v
+			}
+		}
+		if err = s.groupThere(r.Context(), "groups", path); err == nil {
+			err = s.saveGroup(r.Context(), &g)
+		}
 	case "rename":
 		err = s.renameGroup(r.Context(), path, strings.Trim(r.PostFormValue("to"), "/ "))
 	case "remove":
@@ -133,7 +143,7 @@ func (s *Server) saveGroupForm(w http.ResponseWriter, r *http.Request) error {
 	case "up", "down":
 		err = s.shiftGroup(r, path, action == "up")
 	default:
-		return notFound("action", action, "add, rename, remove, up or down")
+		return notFound("action", action, "add, save, rename, remove, up or down")
 	}
 	if errors.Is(err, monolith.ErrConflict) {
 		err = refuse(http.StatusConflict, kindConflict, "the group still holds servers or groups, or the new path is taken", "move or remove them first")
@@ -205,6 +215,9 @@ func (d *settings) Measured() bool {
 	return d.Estimate != nil && d.Estimate.Bytes > 0 &&
 		(len(d.Estimate.Tiers) == 0 || slices.ContainsFunc(d.Estimate.Tiers, func(t monolith.TierEstimate) bool { return t.BytesPerDay > 0 }))
 }
+
+// Schedules are the fields of a group's schedules.
+func (d *settings) Schedules(g monolith.Group) []scheduleField { return scheduleFields(g.Schedules) }
 
 // Depth is how far a group stands below the top, for the indentation.
 func (d *settings) Depth(g monolith.Group) int { return min(strings.Count(g.Path, "/"), 6) }

@@ -134,3 +134,39 @@ func TestPagesThatAreNotThereLeadToTheirLists(t *testing.T) {
 		t.Error("a near name is not offered")
 	}
 }
+
+func TestGroupsDefaultsAreEditedInTheirList(t *testing.T) {
+	x := newFleet(t, 3, func(c *Config) {
+		c.CheckSchedule = func(expression, _ string) error {
+			if expression != "@every 5s" {
+				return monolith.Invalid("schedule", "no schedule is written "+expression)
+			}
+			return nil
+		}
+	})
+	send := func(form string) answer {
+		return x.do(t, http.MethodPost, "/settings/groups", "action=save&"+form, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+	}
+	if a := send("path=acme%2Fprod&environment=prod&time_zone=Europe%2FBerlin&schedules.fast=%40every+5s"); a.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.Code, a.body)
+	}
+	groups, _ := x.store.Groups(t.Context())
+	if g := groups[len(groups)-1]; len(groups) != 1 || g.Environment != "prod" || g.TimeZone != "Europe/Berlin" || g.Schedules[monolith.Fast] != "@every 5s" || len(g.Schedules) != 1 {
+		t.Errorf("kept %+v", groups)
+	}
+	list := cutBetween(t, x.html(t, "/settings").body, `id="groups"`, "</table>")
+	for _, want := range []string{`<option value="prod" selected>`, `name="time_zone" value="Europe/Berlin"`, `name="schedules.fast" value="@every 5s"`, `name="schedules.slow" value=""`} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list lacks %s", want)
+		}
+	}
+	for form, want := range map[string]string{"path=acme%2Fprod&schedules.fast=often": "No schedule is written often", "path=acme%2Fprd": "There is no group"} {
+		a := send(form)
+		if said := cutBetween(t, a.body, `id="groups"`, "<table"); a.Code < 400 || !strings.Contains(said, want) {
+			t.Errorf("%s: %d %s", form, a.Code, said)
+		}
+	}
+	if groups, _ := x.store.Groups(t.Context()); len(groups) != 1 || groups[0].Environment != "prod" {
+		t.Errorf("what was refused is kept: %+v", groups)
+	}
+}

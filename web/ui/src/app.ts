@@ -25,6 +25,12 @@ serverForm();
 const tab = document.querySelector<HTMLElement>(".tabs [aria-current]"), tabs = tab?.parentElement;
 if (tab && tabs) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
 
+// What can't be taken back is asked for once more.
+document.addEventListener("submit", (e) => {
+  const question = (e.target as HTMLElement).dataset.confirm;
+  if (question && !confirm(question)) e.preventDefault();
+});
+
 const copyButtons = (): void => {
   document.querySelectorAll<HTMLButtonElement>("[data-copy]").forEach((b) => (b.hidden = false));
 };

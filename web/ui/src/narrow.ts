@@ -11,7 +11,7 @@ export function wireNarrow(): void {
 
 function narrow(input: HTMLInputElement): void {
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  document.querySelectorAll<HTMLElement>(`#${input.dataset.narrow} tr[data-name]`).forEach((row) => {
+  document.querySelectorAll<HTMLElement>(`#${input.dataset.narrow} [data-name]`).forEach((row) => {
     const name = row.dataset.name!.toLowerCase();
     row.hidden = !words.every((w) => name.includes(w));
   });
