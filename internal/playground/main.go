@@ -107,7 +107,7 @@ func run(ctx context.Context, c config) (err error) {
 	}
 	if c.store == "mariadb" {
 		f.members = append(f.members, &member{name: "store", spec: mysqltest.Spec{
-			Dir: filepath.Join(dir, "store"), Options: []string{"max_connections=60", "innodb_buffer_pool_size=64M"}}})
+			Dir: filepath.Join(dir, "store"), Options: []string{"max_connections=60", "innodb_buffer_pool_size=64M", "innodb_flush_log_at_trx_commit=1"}}})
 	}
 	if len(f.members) > 0 {
 		say("Starting the servers in %s …", dir)
