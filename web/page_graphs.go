@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -228,13 +227,6 @@ func (s *Server) exploreGraph(r *http.Request, exprs []string) (*graph.Graph, er
 	if len(exprs) == 0 {
 		return nil, monolith.Invalid("expr", "there is no formula", "such as rate(status.Questions)")
 	}
-	g := graph.Graph{ID: explore, Title: "Any formula", Section: "own", Panels: []graph.Panel{{}}}
-	for _, e := range exprs {
-		g.Panels[0].Series = append(g.Panels[0].Series, graph.Series{Name: e, Expr: graph.Alternatives{e}})
-	}
-	if len(exprs) == 1 {
-		g.Title = exprs[0]
-	}
 	servers, err := s.chosen(r.Context(), []string{pathValue(r, "name")}, "")
 	if err != nil {
 		return nil, err
@@ -243,14 +235,51 @@ func (s *Server) exploreGraph(r *http.Request, exprs []string) (*graph.Graph, er
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range formulas {
-		g.Panels[0].Unit = cmp.Or(g.Panels[0].Unit, f.Unit())
+	units := make([]string, len(formulas))
+	for i, f := range formulas {
+		units[i] = f.Unit()
+	}
+	g := graph.Graph{ID: explore, Title: "Any formula", Section: "own", Panels: explorePanels(exprs, units)}
+	if len(exprs) == 1 {
+		g.Title = exprs[0]
 	}
 	text, err := yaml.Marshal(&g)
 	if err != nil {
 		return nil, fmt.Errorf("web: explore: %w", err)
 	}
 	return s.parseGraph(r.Context(), string(text), servers)
+}
+
+// explorePanels puts formulas of one unit on one axis: two units share a panel, of more each has its own.
+func explorePanels(exprs, units []string) []graph.Panel {
+	var kinds []string
+	for _, u := range units {
+		if !slices.Contains(kinds, u) {
+			kinds = append(kinds, u)
+		}
+	}
+	panels := []graph.Panel{{Unit: kinds[0]}}
+	if len(kinds) == 2 {
+		if kinds[1] == "" { // an axis without a unit is the left one
+			kinds[0], kinds[1] = kinds[1], kinds[0]
+		}
+		panels[0].Unit, panels[0].Right = kinds[0], kinds[1]
+	} else {
+		for _, u := range kinds[1:] {
+			panels = append(panels, graph.Panel{Unit: u})
+		}
+	}
+	for i, e := range exprs {
+		s, p := graph.Series{Name: e, Expr: graph.Alternatives{e}}, slices.Index(kinds, units[i])
+		if len(kinds) == 2 {
+			if p == 1 {
+				s.Axis = "right"
+			}
+			p = 0
+		}
+		panels[p].Series = append(panels[p].Series, s)
+	}
+	return panels
 }
 
 // pageDrawing gives the data of a one-graph page in one of its forms.

@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"html"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +170,25 @@ func TestGroupsDefaultsAreEditedInTheirList(t *testing.T) {
 	}
 	if groups, _ := x.store.Groups(t.Context()); len(groups) != 1 || groups[0].Environment != "prod" {
 		t.Errorf("what was refused is kept: %+v", groups)
+	}
+}
+
+// The first page offers the statements that deploy/grants has.
+func TestFirstPageOffersTheAccountOfTheGrants(t *testing.T) {
+	body := html.UnescapeString(newFleet(t, 0).html(t, "/").body)
+	for _, file := range []string{"mysql.sql", "mariadb.sql"} {
+		text, err := os.ReadFile("../deploy/grants/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var statements []string
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "--") && strings.TrimSpace(line) != "" {
+				statements = append(statements, strings.TrimSpace(line))
+			}
+		}
+		if want := "<code>" + strings.Join(statements, "\n") + "</code>"; len(statements) < 3 || !strings.Contains(body, want) {
+			t.Errorf("the page lacks what %s says: %s", file, want)
+		}
 	}
 }
