@@ -169,7 +169,7 @@ func mysqlProblem(place string, err error) error {
 	case 1045, 1044, 1698:
 		o.Why, o.Cure = "the server refuses the account", "check user and password; it needs all rights on the store's own database"
 	case 1049:
-		_, name, _ := strings.Cut(place, "/")
+		name := place[strings.LastIndexByte(place, '/')+1:] // a socket's path has slashes too
 		o.Why, o.Cure = "there is no such database", "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4"
 	case 1040, 1203:
 		o.Why, o.Cure = "the server has no free connection", "raise max_connections there"

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"monolith"
 	"monolith/internal/mysqltest"
 )
@@ -53,6 +55,16 @@ func TestLockedFileSpoolsAndCatchesUpInOrder(t *testing.T) {
 	checkRaw(t, b, s, 1, 90)
 	if n := count(t, b.db, "SELECT COUNT(*) FROM head"); n != 90 {
 		t.Errorf("%d head rows, want 90", n)
+	}
+}
+
+func TestMissingDatabaseIsNamedWhole(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"127.0.0.1:3306/history", "/run/mysqld/mysqld.sock/history"} {
+		err := mysqlProblem(place, &mysql.MySQLError{Number: 1049, Message: "Unknown database 'history'"})
+		if !strings.Contains(err.Error(), "CREATE DATABASE `history` ") {
+			t.Errorf("%s: %v", place, err)
+		}
 	}
 }
 
