@@ -80,6 +80,9 @@ func TestBrowserEscapeGoesBack(t *testing.T) {
 	b.Eval(`void (navigator.clipboard.writeText = async (text) => { window.copied = text })`, nil)
 	b.Click(".legend tbody tr:first-child td:nth-child(5)")
 	b.Until("/^[\\d.]+$/.test(window.copied) && document.querySelector('#say').textContent === 'Copied.'", browsertest.Patience)
+	b.Press("k")
+	b.Click("#wall-off")
+	b.Until("document.documentElement.dataset.wall === undefined && !document.querySelector('#wall-off')", browsertest.Patience)
 	b.Press(kb.Escape) // to the tab …
 	b.Until("location.pathname === '/servers/db1/graphs'", browsertest.Patience)
 	b.Wait(".graph canvas")

@@ -18,6 +18,7 @@ export function wireKeys(): void {
     b?.addEventListener("click", run);
   }
   if (sessionStorage.getItem("wall")) document.documentElement.dataset.wall = "";
+  wallButton();
   document.addEventListener("keydown", (e) => {
     if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
       takeKey(e);
@@ -88,19 +89,29 @@ function wall(): void {
     delete root.dataset.wall;
     sessionStorage.removeItem("wall");
   }
+  wallButton();
   dispatchEvent(new Event("resize"));
+}
+
+// wallButton is the way out of wall mode where there are no keys.
+function wallButton(): void {
+  byId("wall-off")?.remove();
+  if (document.documentElement.dataset.wall === undefined) return;
+  const off = el("button", { type: "button", id: "wall-off", class: "small", title: "Leave wall mode (Esc)" }, "Leave wall mode");
+  off.addEventListener("click", wall);
+  document.body.append(off);
 }
 
 function showHelp(): void {
   document.querySelector("#help")?.remove();
   const close = el("button", { type: "button", class: "primary" }, "Close");
-  const wallButton = el("button", { type: "button" }, "Wall mode");
+  const toWall = el("button", { type: "button" }, "Wall mode");
   const d = el("dialog", { id: "help", "aria-labelledby": "help-title" },
     el("h2", { id: "help-title" }, "Keys"),
     el("dl", { class: "keys" }, ...help.flatMap(([k, what]) => [el("dt", {}, ...k.split(" ").flatMap((p, i) => [i ? " " : null, el("kbd", {}, p)])), el("dd", {}, what)])),
-    el("div", { class: "buttons" }, close, wallButton));
+    el("div", { class: "buttons" }, close, toWall));
   close.addEventListener("click", () => d.close());
-  wallButton.addEventListener("click", () => {
+  toWall.addEventListener("click", () => {
     d.close();
     wall();
   });
