@@ -46,7 +46,8 @@ func TestLocalReadsThisMachine(t *testing.T) {
 		t.Errorf("the data directory lies on %d of %+v", data, r.Mounts)
 	}
 	later, err := l.Read(t.Context(), Target{})
-	if err != nil || later.CPU.Total() < r.CPU.Total() || later.Swap.In < r.Swap.In {
+	// Linux may take back some of the time that it counted as waiting for a disk.
+	if err != nil || later.CPU.Total() < r.CPU.Total()-1 || later.Swap.In < r.Swap.In {
 		t.Errorf("counters fell: %+v, %+v (%v)", r.CPU, later.CPU, err)
 	}
 	b, err := json.Marshal(r)
