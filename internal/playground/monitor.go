@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +26,7 @@ type monitor struct {
 	cmd     *exec.Cmd
 	process *child.Process
 	last    *tail
+	peak    int // the most memory it had, in kB; 0: not known
 }
 
 // startMonitor starts "monolith serve". What holds passwords, the servers and the store, is given by a file and by
@@ -145,6 +145,7 @@ func (m *monitor) stop() error {
 		return nil
 	default:
 	}
+	m.peak = peakMemory(m.process.PID)
 	if err := m.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("playground: stop monolith: %w", err)
 	}
@@ -164,10 +165,25 @@ func (m *monitor) stop() error {
 func (m *monitor) used() string {
 	state := m.cmd.ProcessState
 	text := fmt.Sprintf("Monolith used %v of CPU time", (state.UserTime() + state.SystemTime()).Round(10*time.Millisecond))
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok && runtime.GOOS == "linux" { // the unit differs elsewhere
-		text += fmt.Sprintf(" and at most %d MB of memory", usage.Maxrss/1024)
+	if m.peak > 0 {
+		text += fmt.Sprintf(" and at most %d MB of memory", m.peak/1024)
 	}
 	return text + "."
+}
+
+// peakMemory gives the most memory that a process has had, in kB; 0 where the system does not tell. What wait tells
+// after its end is of no use: it counts what this program had when it forked.
+func peakMemory(pid int) (kB int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			_, _ = fmt.Sscanf(rest, "%d kB", &kB) // else it stays 0
+		}
+	}
+	return kB
 }
 
 // tail keeps the end of what is written to it.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -296,6 +297,32 @@ func TestShellWord(t *testing.T) {
 	if got := shellWord("/tmp/a-b_c.d/e"); got != "/tmp/a-b_c.d/e" {
 		t.Errorf("quoted without need: %s", got)
 	}
+}
+
+func TestPeakMemoryIsTheProcessesOwn(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc")
+	}
+	large := make([]byte, 100<<20)
+	for i := range large {
+		large[i] = 1
+	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if kB := peakMemory(cmd.Process.Pid); kB == 0 || kB > 50<<10 {
+		t.Errorf("cat took %d kB", kB)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil || peakMemory(cmd.Process.Pid) != 0 {
+		t.Errorf("a process that is gone: %v", err)
+	}
+	runtime.KeepAlive(large)
 }
 
 func TestTideComesAndGoes(t *testing.T) {
