@@ -33,12 +33,13 @@ func TestBrowserFoldedGroupsAreLive(t *testing.T) {
 
 // TestBrowserOnAPhone holds that what pages are for is in sight on a narrow screen.
 func TestBrowserOnAPhone(t *testing.T) {
-	_, b, url := openFleet(t, 3, browsertest.Width(390))
+	_, b, url := openFleet(t, 240, browsertest.Width(390))
 	for path, inSight := range map[string]string{
 		"/servers/db1/status":     "#values tbody tr:first-child .value",
 		"/servers/db1/variables":  "#variables tbody tr:first-child .value",
 		"/servers/db1/monitoring": ".tabs [aria-current]", // the last of the tabs
-		"/":                       "[data-menu]",
+		"/?group=client1%2Fprod":  "[data-menu]",
+		"/":                       "tr.fold > .c-disk",
 		"/servers/db1/edit":       "#test-button",
 	} {
 		b.Open(url + path)

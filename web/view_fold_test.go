@@ -135,6 +135,17 @@ func TestFoldNamesTheWorst(t *testing.T) {
 	}
 }
 
+func TestLastChangeIsShort(t *testing.T) {
+	for ago, want := range map[time.Duration]string{10*time.Hour + 46*time.Minute: ">10 h<", 4 * time.Second: ">4 s<", 26 * time.Hour: ">1 d<"} {
+		if got := string(pageBase{Now: noon, location: time.UTC}.ShortAge(noon.Add(-ago))); !strings.Contains(got, want) || !strings.Contains(got, `data-show="short"`) {
+			t.Errorf("%v: %s", ago, got)
+		}
+	}
+	if body := newFleet(t, 3).html(t, "/").body; strings.Count(body, `data-show="short"`) != 3 {
+		t.Error("the rows show the whole age")
+	}
+}
+
 func TestSharesHaveAsManyFiguresAsHelp(t *testing.T) {
 	for _, c := range []struct {
 		v          float64

@@ -123,6 +123,12 @@ func (b pageBase) Age(t time.Time) template.HTML {
 	return b.timeElement(t, graph.Age(max(0, b.Now.Sub(t))), "age")
 }
 
+// ShortAge writes how old something is in its largest unit alone: "10 h" for "10 h 46 min".
+func (b pageBase) ShortAge(t time.Time) template.HTML {
+	words := strings.Fields(graph.Age(max(0, b.Now.Sub(t))))
+	return b.timeElement(t, strings.Join(words[:min(2, len(words))], " "), "short")
+}
+
 // Moment writes a moment with date and time.
 func (b pageBase) Moment(t time.Time) template.HTML {
 	if t.IsZero() {

@@ -9,7 +9,7 @@ export function showTimes(): void {
     const t = Date.parse(e.dateTime) / 1000;
     if (Number.isNaN(t)) return;
     const p = partsOf(t, zone);
-    const text = e.dataset.show === "ago" ? ago(t, now) : e.dataset.show === "age" ? age(Math.max(0, Math.floor(now - t))) : e.dataset.show === "clock" ? `${two(p.hour)}:${two(p.minute)}:${two(p.second)}` : full(t, zone);
+    const text = e.dataset.show === "ago" ? ago(t, now) : e.dataset.show === "short" ? age(Math.max(0, Math.floor(now - t))).split(" ").slice(0, 2).join(" ") : e.dataset.show === "age" ? age(Math.max(0, Math.floor(now - t))) : e.dataset.show === "clock" ? `${two(p.hour)}:${two(p.minute)}:${two(p.second)}` : full(t, zone);
     if (e.textContent !== text) e.textContent = text;
     const title = `${full(t, zone)} ${zone}`;
     if (e.title !== title) e.title = title;
