@@ -29,6 +29,7 @@ export function serversPage(): void {
 class Rows {
   private due = new Set<string>();
   private timer = 0;
+  private read = 0; // when the rows were last read together
 
   constructor(private table: HTMLTableElement, private sparks: Sparks) {}
 
@@ -36,7 +37,8 @@ class Rows {
     for (const n of names) this.due.add(n);
     if (this.timer || document.hidden) return;
     // Rows that stand for whole groups change with every server: they are read together, and not so often.
-    this.timer = window.setTimeout(() => void this.refresh(), this.folded() ? 5000 : 900);
+    const rest = this.folded() ? this.read + 5000 - Date.now() : 0;
+    this.timer = window.setTimeout(() => void this.refresh(), Math.max(900, rest));
   }
 
   private folded(): boolean {
@@ -47,8 +49,10 @@ class Rows {
     const shown = [...this.table.querySelectorAll<HTMLTableRowElement>("tr.server")].filter((r) => this.due.has(r.dataset.server!) && onScreen(r)).slice(0, 100);
     this.due.clear();
     try {
-      if (this.folded()) await reload(this.sparks);
-      else if (shown.length > 0) {
+      if (this.folded()) {
+        this.read = Date.now();
+        await reload(this.sparks);
+      } else if (shown.length > 0) {
         const q = new URLSearchParams();
         for (const r of shown) q.append("server", r.dataset.server!);
         const fresh = await getPage(at("rows") + "?" + q);
