@@ -92,10 +92,10 @@ func serve(t *testing.T, path string, environment []string, args ...string) *pro
 	case p.address = <-address:
 	case <-p.drained:
 		t.Fatalf("monolith ended at once:\n%s", p.log())
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Fatalf("monolith does not serve:\n%s", p.log())
 	}
-	until(t, "monolith is ready", time.Minute, func() bool { return p.get("/readyz", nil) == http.StatusOK })
+	until(t, "monolith is ready", func() bool { return p.get("/readyz", nil) == http.StatusOK })
 	return p
 }
 
@@ -215,14 +215,14 @@ func (s *series) points() (n int) {
 	return n
 }
 
-// gap reports whether values miss between values.
+// gap reports whether values miss between values. One poll or two that a machine under load makes late are none.
 func (s *series) gap() bool {
 	const before, within, after = 0, 1, 2
 	place := before
 	missing := 0
 	for _, v := range s.Series[0].V {
 		switch {
-		case v != nil && place == within && missing >= 2:
+		case v != nil && place == within && missing >= 3:
 			place = after
 		case v != nil && place != after:
 			place, missing = within, 0
@@ -243,8 +243,12 @@ func (s *series) marked(kind, word string) bool {
 	return false
 }
 
+// patience bounds every wait for what is no matter of time: a machine that tests other packages too may need seconds
+// where an idle one needs none.
+const patience = 90 * time.Second
+
 // until waits until a condition holds.
-func until(t *testing.T, what string, patience time.Duration, holds func() bool) {
+func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

@@ -68,7 +68,7 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	if status := p.do(http.MethodPatch, "/api/v1/servers/db1", change, nil); status != http.StatusOK {
 		t.Fatalf("change: %d", status)
 	}
-	until(t, "a first history", 30*time.Second, func() bool { return p.values("db1", "status.Threads_connected", begin).points() >= 3 })
+	until(t, "a first history", func() bool { return p.values("db1", "status.Threads_connected", begin).points() >= 3 })
 	b := browsertest.New(t, browsertest.Width(1440))
 	b.Allow("503")
 	b.Allow("Failed to load resource")
@@ -80,7 +80,7 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	killed := time.Now()
 	b.Until(`document.querySelector("#store-trouble").innerText.includes("can't be reached")`, 20*time.Second)
 	b.Screenshot("e2e-store-gone-servers")
-	until(t, "polling goes on", 20*time.Second, func() bool { return p.polled("db1").Sub(killed) > 4*time.Second })
+	until(t, "polling goes on", func() bool { return p.polled("db1").Sub(killed) > 4*time.Second })
 	for _, path := range []string{"/", "/servers/db1", "/servers/db1/replication", "/servers/db1/processes", "/servers/db1/status", "/servers/db1/monitoring"} {
 		status, text := p.page(path)
 		if status != http.StatusOK || !strings.Contains(text, "Nothing is lost so far") || !strings.Contains(text, "db1") {
@@ -98,7 +98,7 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	store.Start(t)
 	b.Until(`!document.querySelector("#store-trouble").innerText && document.querySelectorAll("figure.graph canvas").length >= 4`, 40*time.Second)
 	b.Screenshot("e2e-store-back")
-	until(t, "ready again", 20*time.Second, func() bool { return p.get("/readyz", nil) == http.StatusOK })
+	until(t, "ready again", func() bool { return p.get("/readyz", nil) == http.StatusOK })
 	if s := p.values("db1", "status.Threads_connected", begin); s.gap() {
 		t.Errorf("history has a gap: %v", s.Series[0].V)
 	}
@@ -106,16 +106,16 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	t.Log("it hangs: nobody waits long for it")
 	store.Signal(t, syscall.SIGSTOP)
 	trouble := func() bool { _, text := p.page("/"); return strings.Contains(text, "can't be reached") }
-	until(t, "the page says so", 20*time.Second, trouble)
+	until(t, "the page says so", trouble)
 	for _, path := range []string{"/", "/servers/db1", "/servers/db1/status", "/servers/db1/replication"} {
 		asked := time.Now()
 		status, text := p.page(path)
-		if took := time.Since(asked); status != http.StatusOK || !strings.Contains(text, "can't be reached") || took > 5*time.Second {
+		if took := time.Since(asked); status != http.StatusOK || !strings.Contains(text, "can't be reached") || took > 15*time.Second { // it would be for ever
 			t.Errorf("%s of a store that hangs: %d after %v", path, status, took)
 		}
 	}
 	store.Signal(t, syscall.SIGCONT)
-	until(t, "the page is quiet again", 40*time.Second, func() bool { return !trouble() && p.get("/readyz", nil) == http.StatusOK })
+	until(t, "the page is quiet again", func() bool { return !trouble() && p.get("/readyz", nil) == http.StatusOK })
 	p.stop()
 	var rows, polls int
 	if err := store.DB(t).QueryRowContext(t.Context(), "SELECT COUNT(*), COUNT(DISTINCT seq) FROM "+schema+".head").Scan(&rows, &polls); err != nil {
@@ -137,7 +137,7 @@ func TestLockedStore(t *testing.T) {
 	if status := p.do(http.MethodPatch, "/api/v1/servers/db1", map[string]any{"schedules": map[string]string{"fast": "@every 2s"}}, nil); status != http.StatusOK {
 		t.Fatalf("change: %d", status)
 	}
-	until(t, "a first history", 30*time.Second, func() bool { return p.values("db1", "status.Threads_connected", begin).points() >= 2 })
+	until(t, "a first history", func() bool { return p.values("db1", "status.Threads_connected", begin).points() >= 2 })
 	other, err := sql.Open("sqlite", filepath.Join(data, "monolith.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestLockedStore(t *testing.T) {
 	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the page says that writes fail", 30*time.Second, func() bool {
+	until(t, "the page says that writes fail", func() bool {
 		status, text := p.page("/")
 		return status == http.StatusOK && strings.Contains(text, "takes no writes") && strings.Contains(text, "db1")
 	})
@@ -157,7 +157,7 @@ func TestLockedStore(t *testing.T) {
 	if _, err := other.Exec("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the page is quiet again", 30*time.Second, func() bool {
+	until(t, "the page is quiet again", func() bool {
 		_, text := p.page("/")
 		return !strings.Contains(text, "takes no writes")
 	})
