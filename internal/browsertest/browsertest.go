@@ -34,8 +34,9 @@ import (
 	"monolith/internal/realpart"
 )
 
-// Patience is how long a step waits for what it needs.
-const Patience = 20 * time.Second
+// Patience is how long a step waits for what it needs, at least: a machine that tests other packages too may need
+// seconds where an idle one needs none.
+const Patience = time.Minute
 
 // Browser is one tab of a Chromium of its own, with an empty profile. Its methods are called from the test's
 // goroutine.
@@ -339,14 +340,11 @@ func (b *Browser) eval(ctx context.Context, expression string, out any) error {
 	return json.Unmarshal([]byte(text), out)
 }
 
-// Until waits until a JavaScript expression is true, for as long as patience; 0 stands for [Patience]. The page may
+// Until waits until a JavaScript expression is true, for as long as patience and at least for [Patience]. The page may
 // be left and loaded meanwhile.
 func (b *Browser) Until(expression string, patience time.Duration) {
 	b.tb.Helper()
-	if patience == 0 {
-		patience = Patience
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, max(patience, Patience))
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
