@@ -89,7 +89,13 @@ func TestBrowserEscapeGoesBack(t *testing.T) {
 	b.Wait(".graph canvas")
 	b.Press(kb.Escape) // … and to the first screen
 	b.Until("location.pathname === '/'", browsertest.Patience)
-	// A form that may hold what was typed is not left.
+	// A page that holds what was typed is not left, nor is a form.
+	b.Open(url + "/servers/db1/changes")
+	b.Type("#note-text", "deploy 4.2")
+	b.Press(kb.Escape + kb.Escape)
+	if at := b.Location(); !strings.HasSuffix(at, "/changes") {
+		t.Errorf("Escape left a note for %s", at)
+	}
 	b.Open(url + "/servers/db1/edit")
 	b.Type("#tags", "shop")
 	b.Press(kb.Escape + kb.Escape)

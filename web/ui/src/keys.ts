@@ -70,12 +70,14 @@ function escape(e: KeyboardEvent): void {
 }
 
 // back goes to the range before, or else a step up: from a graph or a variable to its tab, from a tab to the first
-// screen. A form that may hold what was typed is not left.
+// screen. A page that holds what was typed is not left.
 function back(): void {
   const range = byId<HTMLButtonElement>("range-back");
   if (range && !range.disabled) return range.click();
   const tab = document.querySelector<HTMLAnchorElement>(".tabs [aria-current]");
-  if (!tab) return;
+  const typed = [...document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("main :is(input, textarea)")]
+    .some((field) => field.value !== field.defaultValue && !field.closest("#range"));
+  if (!tab || typed) return;
   location.href = tab.pathname === location.pathname ? at() : tab.href;
 }
 
