@@ -14,7 +14,7 @@ import (
 type wide struct {
 	id    monolith.ServerID
 	names *monolith.Names
-	nums  []monolith.Num
+	sums  []uint64
 	seq   uint64
 	at    time.Time
 }
@@ -26,7 +26,7 @@ func newWide(id monolith.ServerID) *wide {
 	for i := range metrics {
 		metrics[i].Name = fmt.Sprintf("status.Com_%03d", i)
 	}
-	return &wide{id: id, names: monolith.NewNames(metrics), nums: make([]monolith.Num, wideValues), at: origin}
+	return &wide{id: id, names: monolith.NewNames(metrics), sums: make([]uint64, wideValues), at: origin}
 }
 
 func (w *wide) next() *monolith.Snapshot {
@@ -34,10 +34,10 @@ func (w *wide) next() *monolith.Snapshot {
 	w.at = w.at.Add(pollEvery)
 	nums := make([]monolith.Num, wideValues)
 	for i := range nums {
-		nums[i] = monolith.Uint(uint64(i))
 		if i%5 == 0 {
-			nums[i] = monolith.Uint(w.seq * uint64(100+i+int(w.seq*7)%(3+i)))
+			w.sums[i] += uint64(100 + i + int(w.seq*7)%(3+i))
 		}
+		nums[i] = monolith.Uint(uint64(i) + w.sums[i])
 	}
 	return &monolith.Snapshot{Server: w.id, Seq: w.seq, At: w.at, Taken: w.at, Elapsed: pollEvery, Interval: pollEvery, Run: 1, Up: true, Polled: true,
 		Sections: []monolith.Section{{Collector: "status", NumNames: w.names, Nums: nums}}}

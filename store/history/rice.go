@@ -216,23 +216,34 @@ func readNumbers(dst []int64, r bitReader, by code, offset int64) bool {
 		}
 		return r.pos <= r.end
 	}
+	// The next number begins where this one ends: as many as fit are taken from one load, since waiting for memory is
+	// most of the time.
 	k := uint(by.k) & 63
 	mask := uint64(1)<<k - 1
 	data, pos := r.data, r.pos
-	for i := range dst {
+	for i := 0; i < len(dst); {
 		if pos > r.end {
 			return false
 		}
 		w := binary.LittleEndian.Uint64(data[pos>>3:]) >> (pos & 7)
-		q := uint(bits.TrailingZeros64(^w))
-		if q >= maxUnary {
-			r.pos = pos
-			dst[i] = unzigzag(r.rice(by.k)) + offset
-			pos = r.pos
-			continue
+		for have := uint(56); i < len(dst); i++ {
+			q := uint(bits.TrailingZeros64(^w)) // at most have: zeros move in from above
+			if q >= maxUnary {
+				r.pos = pos
+				dst[i] = unzigzag(r.rice(by.k)) + offset
+				pos = r.pos
+				i++
+				break
+			}
+			used := q + 1 + k
+			if used > have {
+				break
+			}
+			dst[i] = unzigzag(uint64(q)<<k|w>>((q+1)&63)&mask) + offset
+			w >>= used & 63
+			have -= used
+			pos += used
 		}
-		dst[i] = unzigzag(uint64(q)<<k|w>>(q+1)&mask) + offset
-		pos += q + 1 + k
 	}
 	return pos <= r.end
 }
