@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"syscall"
@@ -243,6 +244,7 @@ func BenchmarkDrawingsAPI(b *testing.B) {
 	}
 	b.Run("one", func(b *testing.B) { measured(b, one) })
 	b.Run("eight", func(b *testing.B) {
+		highest := watchHeap()
 		measured(b, func() error {
 			var all errgroup.Group
 			for range 8 {
@@ -250,5 +252,31 @@ func BenchmarkDrawingsAPI(b *testing.B) {
 			}
 			return all.Wait()
 		})
+		b.ReportMetric(float64(highest())/1e6, "peak-MB")
 	})
+}
+
+// watchHeap looks every millisecond at what the heap takes, until it is asked for the most that it saw.
+func watchHeap() (highest func() uint64) {
+	done, most := make(chan struct{}), make(chan uint64)
+	go func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+		high := uint64(0)
+		for {
+			select {
+			case <-tick.C:
+				metrics.Read(sample)
+				high = max(high, sample[0].Value.Uint64()+sample[1].Value.Uint64())
+			case <-done:
+				most <- high
+				return
+			}
+		}
+	}()
+	return func() uint64 {
+		close(done)
+		return <-most
+	}
 }
