@@ -50,7 +50,13 @@ func (s *state) save() error {
 	if err != nil {
 		return fmt.Errorf("playground: save state: %w", err)
 	}
-	if err := os.WriteFile(s.path, append(text, '\n'), 0o600); err != nil {
+	// A half of it would cost the history: without it a second run has no passwords.
+	half := s.path + ".new"
+	err = os.WriteFile(half, append(text, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(half, s.path)
+	}
+	if err != nil {
 		return fmt.Errorf("playground: save state: %w", err)
 	}
 	return nil
