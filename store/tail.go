@@ -156,9 +156,7 @@ func (t *tail) due(at int64) bool {
 // replay decodes polls; with ids only these metrics. What can't be read is left out.
 func replay(polls []poll, want ...history.MetricID) (*history.Tail, []hole) {
 	r := newReplayer(want...)
-	if len(want) > 0 {
-		r.tail.Expect(len(polls))
-	}
+	r.tail.Expect(len(polls))
 	for i := range polls {
 		r.add(&polls[i])
 	}
