@@ -72,7 +72,7 @@ func (t *Tail) Append(payload []byte) error {
 	c := cursor{data: payload}
 	flags, number := c.byte(), c.byte()
 	if flags&headSum != 0 { // payloads of before there were checksums have none
-		if c.bytes(sumTo - sumFrom); c.failed || flags&headSum != headSum || binary.LittleEndian.Uint32(payload[sumFrom:]) != sumOf(payload) {
+		if c.bytes(sumTo - sumFrom); c.failed || binary.LittleEndian.Uint32(payload[sumFrom:]) != sumOf(payload) {
 			t.broken = true
 			return errSum
 		}
