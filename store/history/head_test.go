@@ -217,6 +217,27 @@ func TestDamagedPayloadAddsNoRow(t *testing.T) {
 	})
 }
 
+// Whichever bit of a poll is another one, it is found.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	t.Parallel()
+	payloads := syntheticTrace(2).payloads(0, 2)
+	for i, p := range payloads {
+		for bit := range min(8*len(p), 800) {
+			tail := NewTail()
+			if i == 1 {
+				if err := tail.Append(payloads[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			damaged := slices.Clone(p)
+			damaged[bit/8] ^= 1 << (bit % 8)
+			if err := tail.Append(damaged); err == nil {
+				t.Errorf("payload %d with bit %d flipped is taken", i, bit)
+			}
+		}
+	}
+}
+
 // unsummed turns a payload into the form that was written before there were checksums.
 func unsummed(payload []byte) []byte {
 	return append([]byte{payload[0] &^ headSum, payload[1]}, payload[sumTo:]...)
