@@ -276,3 +276,32 @@ func TestStacksAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestApplies: a page that offers graphs leaves out what a server can't have, and nothing else.
+func TestApplies(t *testing.T) {
+	t.Parallel()
+	replication := func(values map[monolith.Metric]float64) *monolith.State {
+		return withNumbers(state(monolith.MariaDB, "10.11.6", map[string]string{"wsrep_on": "OFF"}), "replication", values)
+	}
+	single := replication(map[monolith.Metric]float64{{Name: "replica.channels"}: 0})
+	replica := replication(map[monolith.Metric]float64{{Name: "replica.channels"}: 1, {Name: "replica.delay", Instance: "west"}: 3})
+	node := state(monolith.MariaDB, "10.11.6", map[string]string{"wsrep_on": "ON"})
+	member := state(monolith.MySQL, "8.4.0", map[string]string{"group_replication_group_name": "aaaa"})
+	for _, c := range []struct {
+		what, graph string
+		state       *monolith.State
+		want        bool
+	}{
+		{"no replica", "replica-delay", single, false},
+		{"a replica with one named channel", "replica-delay", replica, true},
+		{"replication was not read yet", "replica-delay", node, true},
+		{"no cluster", "cluster", single, false},
+		{"a node of Galera", "cluster", node, true},
+		{"a member of a group", "cluster", member, true},
+		{"nothing is known", "cluster", nil, true},
+	} {
+		if got := Find(c.graph).Applies(t.Context(), c.state); got != c.want {
+			t.Errorf("%s: %s applies: %t, want %t", c.what, c.graph, got, c.want)
+		}
+	}
+}

@@ -55,6 +55,31 @@ func Draw(ctx context.Context, src formula.Source, target Target, req Request, g
 	return drawings, nil
 }
 
+// Applies reports whether a server in this state has anything of what the graph shows, so that a page which chooses
+// graphs for a server can leave the others out. Where the state is nil or does not tell, the graph applies. What history
+// has from former times does not count.
+func (g *Graph) Applies(ctx context.Context, state *monolith.State) bool {
+	if state == nil {
+		return true
+	}
+	d := &drawer{ctx: ctx, now: stateSource{state}, target: Target{State: state}}
+	if !d.applies(g.when) {
+		return false
+	}
+	for i := range g.Panels {
+		if !d.applies(g.Panels[i].when) {
+			continue
+		}
+		for j := range g.Panels[i].Series {
+			s := &g.Panels[i].Series[j]
+			if d.wanted(s) && slices.ContainsFunc(s.exprs, func(f *formula.Formula) bool { return !d.lacks(f) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // drawer collects the formulas of all graphs of one call, each once.
 type drawer struct {
 	ctx      context.Context

@@ -50,12 +50,19 @@ func textSeries(m monolith.Metric, text string, at time.Time) monolith.Series {
 	return series
 }
 
-// absent reports whether the server does not have a name by design.
+// absent reports whether the server has a name by design in no instance.
 func (s stateSource) absent(name string) bool {
-	m := monolith.Metric{Name: name}
-	if !s.state.Complete(m.Namespace()) {
+	if !s.state.Complete((monolith.Metric{Name: name}).Namespace()) {
 		return false
 	}
-	_, _, ok := s.state.Text(m)
-	return !ok
+	for sec := range s.state.Sections {
+		for _, names := range []*monolith.Names{sec.NumNames, sec.TextNames} {
+			for i := range names.Len() {
+				if names.At(i).Name == name {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }

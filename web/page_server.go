@@ -127,7 +127,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	for _, g := range graph.Catalogue() {
-		if g.Overview {
+		if g.Overview && g.Applies(r.Context(), p.State) {
 			data.Figures = append(data.Figures, p.figure(g))
 		}
 	}
