@@ -212,6 +212,7 @@ func (s *Server) note(ctx context.Context, server, group, at, text string) (*mar
 		}
 		m.At = t
 	}
+	m.At = m.At.Truncate(time.Millisecond) // as the store keeps it: what is answered now is what is read later
 	if group != "" {
 		if err := s.checkGroup(&monolith.Group{Path: group}); err != nil {
 			return nil, err

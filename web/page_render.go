@@ -46,6 +46,8 @@ type pageBase struct {
 	Zone  string // IANA name; "" for the browser's own, which the server writes as UTC
 	Now   time.Time
 	Flash string // one sentence about what was just done
+	// NoZone is a time zone that the address asks for and that does not exist.
+	NoZone string
 
 	Unread []string // what a store that does not answer could not tell
 
@@ -75,8 +77,8 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 			b.setZone(name)
 		}
 	}
-	if tz := r.URL.Query().Get("tz"); tz != "" {
-		b.setZone(tz)
+	if tz := r.URL.Query().Get("tz"); tz != "" && !b.setZone(tz) {
+		b.NoZone = tz
 	}
 	b.Flash = flashes[r.URL.Query().Get("done")]
 	return b
@@ -86,15 +88,19 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 // meets a store that is gone.
 func (b pageBase) Trouble() *storeTrouble { return b.trouble() }
 
-// setZone chooses a zone by its IANA name; unknown ones and "browser" change nothing.
-func (b *pageBase) setZone(name string) {
+// setZone chooses a zone by its IANA name, or the browser's own by "browser". One that does not exist changes
+// nothing and gives false.
+func (b *pageBase) setZone(name string) bool {
 	if name == "browser" {
 		b.Zone, b.location = "", time.UTC
-		return
+		return true
 	}
-	if loc, err := time.LoadLocation(name); err == nil && name != "" && name != "Local" {
-		b.Zone, b.location = name, loc
+	loc, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return false
 	}
+	b.Zone, b.location = name, loc
+	return true
 }
 
 // flashes are the sentences shown after something was done; the address carries only their names.

@@ -19,6 +19,7 @@ func (s *Server) pages(r chi.Router) {
 
 	get("/", s.firstPage)
 	get("/rows", s.serverRowsPart)
+	get("/servers", s.serversPage)
 	get("/servers/new", s.newServerPage)
 	post("/servers/new", s.saveServerForm)
 	get("/servers/{name}", s.overviewPage)
@@ -52,6 +53,16 @@ func (s *Server) pages(r chi.Router) {
 	post("/settings/groups", s.saveGroupForm)
 }
 
+// serversPage leads to the first page, which lists the servers: people cut addresses short.
+func (s *Server) serversPage(w http.ResponseWriter, r *http.Request) error {
+	to := s.link()
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	http.Redirect(w, r, to, http.StatusFound)
+	return nil
+}
+
 // savePreferences keeps the look and the time zone in cookies and goes back to where the form stood. A zone that
 // does not exist is explained at its field.
 func (s *Server) savePreferences(w http.ResponseWriter, r *http.Request) error {
@@ -61,7 +72,11 @@ func (s *Server) savePreferences(w http.ResponseWriter, r *http.Request) error {
 			return s.settingsWith(w, r, &problem{Field: "zone", Detail: "there is no time zone " + zone, Cure: "an IANA name such as Europe/Berlin, or nothing for the browser's own"})
 		}
 	}
-	for name, v := range map[string]string{"theme": r.PostFormValue("theme"), "zone": zone} {
+	theme := r.PostFormValue("theme")
+	if theme != "light" && theme != "dark" {
+		theme = "" // what the system says
+	}
+	for name, v := range map[string]string{"theme": theme, "zone": zone} {
 		if r.PostForm.Has(name) {
 			http.SetCookie(w, &http.Cookie{Name: name, Value: url.QueryEscape(v), Path: s.base + "/", MaxAge: 400 * 24 * 3600, SameSite: http.SameSiteLaxMode})
 		}

@@ -104,6 +104,32 @@ func TestZoneThatDoesNotExistIsExplainedAtItsField(t *testing.T) {
 	}
 }
 
+func TestZoneInTheAddress(t *testing.T) {
+	x := newFleet(t, 3)
+	for tz, says := range map[string]string{"Mars%2FOlympus": "There is no time zone &#34;Mars/Olympus&#34;", "Local": "There is no time zone", "Europe%2FBerlin": "", "browser": ""} {
+		a := x.html(t, "/servers/db1?tz="+tz)
+		if found := strings.Contains(a.body, "There is no time zone"); a.Code != http.StatusOK || found != (says != "") || !strings.Contains(a.body, says) {
+			t.Errorf("%s: %d, a note: %t, want %q", tz, a.Code, found, says)
+		}
+	}
+}
+
+func TestPreferencesKeepOnlyWhatTheyKnow(t *testing.T) {
+	x := newFleet(t, 1)
+	a := x.do(t, http.MethodPost, "/preferences", "theme="+strings.Repeat("x", 60_000), "Content-Type", "application/x-www-form-urlencoded")
+	if c := a.Result().Cookies(); a.Code != http.StatusSeeOther || len(c) != 1 || c[0].Value != "" {
+		t.Errorf("%d, %d cookies", a.Code, len(c))
+	}
+}
+
+func TestShortenedAddressLeadsToTheList(t *testing.T) {
+	x := newFleet(t, 1, func(c *Config) { c.BasePath = "/dba" })
+	a := x.html(t, "/dba/servers?sort=name")
+	if to := a.Header().Get("Location"); a.Code != http.StatusFound || to != "/dba/?sort=name" {
+		t.Errorf("%d to %q", a.Code, to)
+	}
+}
+
 func TestGroupThatCannotGoIsExplainedInItsList(t *testing.T) {
 	x := newFleet(t, 3)
 	a := x.do(t, http.MethodPost, "/settings/groups", "action=remove&path=acme%2Fprod", "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded")

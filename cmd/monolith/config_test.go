@@ -53,3 +53,13 @@ func TestOnlyArgumentsAreWarnedAbout(t *testing.T) {
 		}
 	}
 }
+
+func TestStorePassword(t *testing.T) {
+	for dsn, want := range map[string]bool{
+		"": false, "root@unix(/run/s.sock)/monolith": false, "u:@tcp(db:3306)/m": false, "u:p@tcp(db:3306)/m": true, "u:p@tcp(db:3306": true,
+	} {
+		if got := storePassword(dsn); got != want {
+			t.Errorf("%q holds a password: %t, want %t", dsn, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
 	"monolith"
@@ -77,7 +78,7 @@ func (c *serveCommand) Run(ctx context.Context, con console, args arguments) (er
 
 // servers gathers the servers that were named outside the pages.
 func (c *serveCommand) servers(log *slog.Logger, args arguments) ([]given, error) {
-	if c.Store != "" && args.show(c.Store) {
+	if storePassword(c.Store) && args.show(c.Store) {
 		log.Warn("a password in an argument can be read by everyone on this machine; MONOLITH_STORE or MONOLITH_STORE_FILE keeps the store's to yourself")
 	}
 	flags, err := serverFlags(c.Server, args)
@@ -104,6 +105,15 @@ func (c *serveCommand) servers(log *slog.Logger, args arguments) ([]given, error
 		}
 	}
 	return all, nil
+}
+
+// storePassword reports whether the DSN of a store holds a password. One that can't be read may hold one.
+func storePassword(dsn string) bool {
+	if dsn == "" {
+		return false
+	}
+	cfg, err := mysql.ParseDSN(dsn)
+	return err != nil || cfg.Passwd != ""
 }
 
 // app joins the parts that run: poller, history, pages.
