@@ -162,7 +162,7 @@ func (v statusRow) Differs() string {
 	if v.Other == nil {
 		return ""
 	}
-	mine, theirs := math.NaN(), math.NaN()
+	var mine, theirs float64
 	switch {
 	case v.Rate != nil && v.Other.Rate != nil:
 		mine, theirs = *v.Rate, *v.Other.Rate
