@@ -88,7 +88,9 @@ func TestParseRefuses(t *testing.T) {
 		{"rate(status.Questions)", "rate(status.Qestions)", "x.panels[0].series[0].expr", "Questions"},
 		{"rate(status.Questions)", "''", "x.panels[0].series[0].expr", "empty"},
 		{"name: a,", "name: a, style: blob,", "x.panels[0].series[0].style", "unknown style"},
-		{"name: a,", "name: a, axis: right,", "x.panels[0].series[0].axis", "no right axis"},
+		{"name: a,", "name: a, axis: top,", "x.panels[0].series[0].axis", "unknown axis"},
+		{"name: a,", "name: a, states: [up, between, down],", "x.panels[0].series[0].states", "of a strip"},
+		{"name: a,", "name: a, style: strip, states: [up, down],", "x.panels[0].series[0].states", "three words"},
 		{"name: a,", "name: a, for: oracle,", "x.panels[0].series[0].for", "unknown flavour"},
 		{"unit: 1/s", "unti: 1/s", "definition", "unti"},
 	} {

@@ -245,7 +245,7 @@ func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []form
 	out := make([]Line, 0, len(r.Lines))
 	for _, l := range r.Lines {
 		line := Line{Name: s.Name, Instance: l.Instance, Unit: unit, Style: cmp.Or(s.Style, StyleLine),
-			Right: s.Axis == "right", Hidden: s.Hidden, Below: s.Below, Expr: expr, V: withoutDust(l.V), Min: l.Min, Max: l.Max}
+			Right: s.Axis == "right", Hidden: s.Hidden, States: s.stateWords(), Below: s.Below, Expr: expr, V: withoutDust(l.V), Min: l.Min, Max: l.Max}
 		if s.Floor != nil {
 			line.V = above(line.V, *s.Floor)
 		}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"time"
 
 	"monolith"
@@ -26,13 +27,18 @@ type Drawing struct {
 // PanelDrawing is one plot of a drawing.
 type PanelDrawing struct {
 	Title string   `json:"title"`           // "" when the graph has one panel
-	Unit  string   `json:"unit"`            // of the left axis, see [Units]
-	Right string   `json:"right,omitempty"` // unit of the right axis; "" when there is none
+	Unit  string   `json:"unit"`            // of the left axis
+	Right string   `json:"right,omitempty"` // unit of the right axis, which is there when a line belongs to it
 	Min   *float64 `json:"min,omitempty"`   // fixed ends of the left axis; nil: from the data, beginning at 0
 	Max   *float64 `json:"max,omitempty"`
 	Log   bool     `json:"log,omitempty"`
 	Lines []Line   `json:"lines"`
 	Note  string   `json:"note,omitempty"` // why nothing is drawn here
+}
+
+// hasRight reports whether anything is drawn on the right axis.
+func (pd *PanelDrawing) hasRight() bool {
+	return slices.ContainsFunc(pd.Lines, func(l Line) bool { return l.Right && !l.Hidden && l.Style != StyleNone })
 }
 
 // Line is one series of a panel. Stacked lines hold their own values, not sums: who draws adds them up.
@@ -46,6 +52,8 @@ type Line struct {
 	Right    bool   `json:"right,omitempty"`  // belongs to the right axis
 	Hidden   bool   `json:"hidden,omitempty"` // drawn only when someone asks for it
 	Below    bool   `json:"below,omitempty"`  // drawn below zero (Bytes_sent under Bytes_received)
+	// States are the words of a strip's states: good, in between, bad. Only strips have them.
+	States []string `json:"states,omitempty"`
 
 	V   monolith.Floats `json:"v"`
 	Min monolith.Floats `json:"min,omitempty"` // the band, where a point stands for several readings

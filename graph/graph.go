@@ -44,7 +44,7 @@ type Graph struct {
 type Panel struct {
 	Title string   `yaml:"title,omitempty"` // needed when the graph has several panels
 	Unit  string   `yaml:"unit"`            // of the left axis
-	Right string   `yaml:"right,omitempty"` // of the right axis
+	Right string   `yaml:"right,omitempty"` // of the right axis; its values may have none
 	Min   *float64 `yaml:"min,omitempty"`
 	Max   *float64 `yaml:"max,omitempty"`
 	Log   bool     `yaml:"log,omitempty"`
@@ -64,6 +64,8 @@ type Series struct {
 	Expr  Alternatives `yaml:"expr"`
 	Style Style        `yaml:"style,omitempty"` // default: line
 	Axis  string       `yaml:"axis,omitempty"`  // "right", or empty for left
+	// States are the words of a strip for its values 1, in between and 0. Without them: yes, partly, no.
+	States []string `yaml:"states,omitempty"`
 	// For limits the series to a flavour: mysql (with Percona and Aurora) or mariadb.
 	For    string `yaml:"for,omitempty"`
 	When   string `yaml:"when,omitempty"`
@@ -231,8 +233,8 @@ func (p *Panel) validate(path string, known func(string) bool) error {
 			return monolith.Invalid(at+".style", fmt.Sprintf("unknown style %q", s.Style))
 		case s.Axis != "" && s.Axis != "left" && s.Axis != "right":
 			return monolith.Invalid(at+".axis", fmt.Sprintf("unknown axis %q", s.Axis), "left or right")
-		case s.Axis == "right" && p.Right == "":
-			return monolith.Invalid(at+".axis", "the panel has no right axis", "give the panel a right: unit")
+		case len(s.States) > 0 && (s.Style != StyleStrip || len(s.States) != 3 || slices.ContainsFunc(s.States, func(w string) bool { return badLabel(w) != "" })):
+			return monolith.Invalid(at+".states", "states are the three words of a strip", "such as [yes, connecting, no]")
 		case s.For != "" && s.For != "mysql" && s.For != "mariadb":
 			return monolith.Invalid(at+".for", fmt.Sprintf("unknown flavour %q", s.For), "mysql or mariadb")
 		}

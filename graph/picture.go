@@ -34,17 +34,18 @@ type canvas interface {
 type point struct{ x, y float64 }
 
 // colours of everything that is not a series.
-type ink struct{ ground, grid, text, faint, mark, good, between, bad string }
+type ink struct{ ground, grid, text, faint, good, between, bad string }
 
 var (
-	lightInk = ink{"#ffffff", "#e4e7eb", "#1f2933", "#6b7785", "#9a3412", "#2a9d6f", "#e0a800", "#c0392b"}
-	darkInk  = ink{"#14181d", "#2b333c", "#e6eaee", "#97a3b0", "#f0a070", "#3fbf8a", "#e0b040", "#e5604f"}
+	lightInk = ink{"#ffffff", "#e4e7eb", "#1f2933", "#6b7785", "#2a9d6f", "#e0a800", "#c0392b"}
+	darkInk  = ink{"#14181d", "#2b333c", "#e6eaee", "#97a3b0", "#3fbf8a", "#e0b040", "#e5604f"}
 )
 
 const (
 	fontSize    = 11.0
 	titleHeight = 24.0
 	axisHeight  = 20.0
+	wordHeight  = 15.0 // of the words above the axes
 	leftMargin  = 74.0
 	lineHeight  = 17.0
 )
@@ -79,6 +80,7 @@ func (d *Drawing) size(p Picture) (width, height int) {
 	if len(d.Panels) == 0 {
 		h = float64(p.Height) / 2
 	}
+	h += p.keyHeight(d)
 	return p.Width, int(math.Ceil(h))
 }
 
@@ -87,10 +89,19 @@ func (p Picture) panelHeight(d *Drawing, pd *PanelDrawing) float64 {
 	if p.title(d, pd) != "" {
 		h += titleHeight
 	}
+	h += p.wordRow(pd) + p.signRow(d)
 	if !p.Bare {
 		h += lineHeight * float64((visible(pd)+p.legendColumns()-1)/p.legendColumns())
 	}
 	return h
+}
+
+// wordRow gives the height of the row in which the words of a panel's axes stand, so that they meet no label.
+func (p Picture) wordRow(pd *PanelDrawing) float64 {
+	if p.Bare || axisUnit(pd.Unit) == "" && axisUnit(pd.Right) == "" {
+		return 0
+	}
+	return wordHeight
 }
 
 // title gives what stands above a panel; "" is nothing.
@@ -150,12 +161,13 @@ func (d *Drawing) paint(c canvas, p Picture) {
 		d.paintPanel(c, p, &d.Panels[i], top)
 		top += p.panelHeight(d, &d.Panels[i])
 	}
+	d.paintKey(c, p, top)
 }
 
 func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64) {
 	k := p.ink()
-	left, right := leftMargin, float64(p.Width)-14
-	if pd.Right != "" {
+	left, right, twoAxes := leftMargin, float64(p.Width)-14, pd.hasRight()
+	if twoAxes {
 		right -= 60
 	}
 	if title := p.title(d, pd); title != "" {
@@ -165,6 +177,13 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 		}
 		top += titleHeight
 	}
+	if row := p.wordRow(pd); row > 0 {
+		c.text(12, top+11, clean(axisUnit(pd.Unit)), "start", k.faint, fontSize, false)
+		c.text(float64(p.Width)-14, top+11, clean(axisUnit(pd.Right)), "end", k.faint, fontSize, false)
+		top += row
+	}
+	signs := top
+	top += p.signRow(d)
 	bottom := top + float64(p.Height)
 	x := scale{low: float64(d.From.Unix()), high: float64(d.To.Unix()), from: left, to: right}
 	if x.high <= x.low {
@@ -174,14 +193,14 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	stacked := stack(pd.Lines, n)
 	ly, ry := d.axes(pd, stacked)
 	ly.from, ly.to, ry.from, ry.to = bottom, top+6, bottom, top+6
-	for _, v := range ly.ticks {
-		y := ly.at(v)
+	for i, label := range ly.labels() {
+		y := ly.at(ly.ticks[i])
 		c.line([]point{{left, y}, {right, y}}, k.grid, 1, false)
-		c.text(left-6, y+4, Format(v, pd.Unit), "end", k.faint, fontSize, false)
+		c.text(left-6, y+4, label, "end", k.faint, fontSize, false)
 	}
-	if pd.Right != "" {
-		for _, v := range ry.ticks {
-			c.text(right+6, ry.at(v)+4, Format(v, pd.Right), "start", k.faint, fontSize, false)
+	if twoAxes {
+		for i, label := range ry.labels() {
+			c.text(right+6, ry.at(ry.ticks[i])+4, label, "start", k.faint, fontSize, false)
 		}
 	}
 	for _, tick := range timeTicks(d.From, d.To, max(2, p.Width/110), p.Zone) {
@@ -210,11 +229,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 			lower = stacked[i]
 		}
 	}
-	for _, m := range d.Marks {
-		if tx := x.at(float64(m.At.Unix())); tx >= left && tx <= right {
-			c.line([]point{{tx, top + 6}, {tx, bottom}}, k.mark, 1, true)
-		}
-	}
+	d.paintMarks(c, p, x, signs, bottom)
 	if pd.Note != "" {
 		c.text((left+right)/2, (top+bottom)/2, clean(pd.Note), "middle", k.faint, fontSize+1, false)
 	}
@@ -225,16 +240,18 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 
 // axes gives the scales of both sides over what is drawn.
 func (d *Drawing) axes(pd *PanelDrawing, stacked [][]float64) (left, right scale) {
-	ends := [2][2]float64{}
+	ends, mirrored := [2][2]float64{}, [2]bool{}
 	for i := range pd.Lines {
 		l := &pd.Lines[i]
 		if l.Hidden || l.Style == StyleNone || l.Style == StyleStrip {
 			continue
 		}
-		side := &ends[0]
+		place := 0
 		if l.Right {
-			side = &ends[1]
+			place = 1
 		}
+		side := &ends[place]
+		mirrored[place] = mirrored[place] || l.Below
 		values := stacked[i]
 		if values == nil {
 			values = l.V
@@ -256,8 +273,10 @@ func (d *Drawing) axes(pd *PanelDrawing, stacked [][]float64) (left, right scale
 		hundred := 100.0
 		rightMax = &hundred
 	}
-	return newScale(ends[0][0], ends[0][1], pd.Unit, pd.Min, pd.Max, pd.Log),
-		newScale(ends[1][0], ends[1][1], pd.Right, nil, rightMax, false)
+	left = newScale(ends[0][0], ends[0][1], pd.Unit, pd.Min, pd.Max, pd.Log)
+	right = newScale(ends[1][0], ends[1][1], pd.Right, nil, rightMax, false)
+	left.mirrored, right.mirrored = mirrored[0], mirrored[1]
+	return left, right
 }
 
 // stack adds up the stacked lines: entry i is the upper edge of line i, nil for lines that do not
@@ -358,28 +377,6 @@ func (d *Drawing) paintLine(c canvas, l *Line, stacked, lower []float64, x, y sc
 	}
 }
 
-// paintStrip draws a state over time as coloured boxes.
-func (d *Drawing) paintStrip(c canvas, k ink, l *Line, x scale, y float64) {
-	good := 1.0
-	if l.Unit == "%" {
-		good = 100
-	}
-	for i, v := range l.V {
-		colour := k.bad
-		switch {
-		case math.IsNaN(v):
-			continue
-		case v >= good:
-			colour = k.good
-		case v > 0:
-			colour = k.between
-		}
-		from := x.at(float64(d.Times[i]))
-		c.rect(from, y, x.at(float64(d.Times[i]+d.Step))-from+0.3, 14, colour, 0.85)
-	}
-	c.text(x.from+4, y+11, clean(label(l)), "start", k.text, fontSize, true)
-}
-
 func (d *Drawing) paintLegend(c canvas, p Picture, pd *PanelDrawing, top float64) {
 	k, columns, n := p.ink(), p.legendColumns(), 0
 	width := (float64(p.Width) - 24) / float64(columns)
@@ -393,6 +390,9 @@ func (d *Drawing) paintLegend(c canvas, p Picture, pd *PanelDrawing, top float64
 		c.rect(x, y-8, 10, 9, Palette[i%len(Palette)], 1)
 		name := clean(label(l))
 		text := fmt.Sprintf("last %s  max %s", figure(l.Stats.Last, l.Unit), figure(l.Stats.Max, l.Unit))
+		if l.Style == StyleStrip {
+			text = l.stateFigures()
+		}
 		for c.textWidth(name+text, fontSize) > width-40 && len(name) > 6 {
 			r := []rune(name)
 			name = string(r[:len(r)-3]) + "…"

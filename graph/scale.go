@@ -2,7 +2,7 @@ package graph
 
 import (
 	"math"
-	"strings"
+	"slices"
 	"time"
 )
 
@@ -13,6 +13,7 @@ type scale struct {
 	ticks       []float64
 	unit        string
 	logarithmic bool
+	mirrored    bool // what is below zero is drawn there only: its labels have no sign
 }
 
 // newScale chooses ends and ticks for values between low and high: from 0 on, unless something is
@@ -36,7 +37,7 @@ func newScale(low, high float64, unit string, fixedLow, fixedHigh *float64, loga
 		}
 		return s
 	}
-	step := niceStep((high-low)/4, strings.HasPrefix(unit, "bytes"))
+	step := tickDistance((high-low)/4, unit)
 	if fixedHigh == nil {
 		s.high = math.Ceil(high/step-1e-9) * step
 	}
@@ -49,11 +50,26 @@ func newScale(low, high float64, unit string, fixedLow, fixedHigh *float64, loga
 	return s
 }
 
-// niceStep rounds a distance up to 1, 2, 2.5 or 5 times a power of ten, or to a power of two for bytes.
-func niceStep(raw float64, binary bool) float64 {
-	if binary && raw > 1 {
-		return math.Pow(2, math.Ceil(math.Log2(raw)))
+// labels names the ticks. On a logarithmic axis each has its own unit.
+func (s scale) labels() []string {
+	ticks := slices.Clone(s.ticks)
+	if s.mirrored {
+		for i, v := range ticks {
+			ticks[i] = math.Abs(v)
+		}
 	}
+	if !s.logarithmic {
+		return axisLabels(ticks, s.unit)
+	}
+	labels := make([]string, len(ticks))
+	for i, v := range ticks {
+		labels[i] = tickLabel(v, s.unit)
+	}
+	return labels
+}
+
+// niceStep rounds a distance up to 1, 2, 2.5 or 5 times a power of ten.
+func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, m := range []float64{1, 2, 2.5, 5} {
 		if raw <= m*power*(1+1e-9) {
