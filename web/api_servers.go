@@ -15,8 +15,9 @@ import (
 // serverView is a server in answers: what people set, without the password, and what is known of it.
 type serverView struct {
 	monolith.Server
-	Endpoint endpointView `json:"endpoint"` // hides the one inside
-	State    *stateView   `json:"state"`    // nil: not polled yet, or paused
+	Endpoint endpointView `json:"endpoint"`           // hides the one inside
+	State    *stateView   `json:"state"`              // nil: not polled yet, or paused
+	Warnings []string     `json:"warnings,omitempty"` // of one just added or changed: what people may not have meant
 }
 
 type endpointView struct {
@@ -126,7 +127,7 @@ func isKind(err error, kind string) bool {
 // setByUs are members of a server's answer that a client can't set, and how they come about.
 var setByUs = map[string]string{
 	"position": "POST /api/v1/servers/order sets the order",
-	"created":  "leave it out", "updated": "leave it out", "state": "leave it out",
+	"created":  "leave it out", "updated": "leave it out", "state": "leave it out", "warnings": "leave it out",
 }
 
 // readServer reads a body over what is there. password says whether the body holds one.
@@ -232,7 +233,40 @@ func (s *Server) addServer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", s.link("api", "v1", "servers", server.Name))
-	return s.respond(w, r, http.StatusCreated, "server", s.serverView(&server))
+	view, err := s.keptView(r.Context(), &server)
+	if err != nil {
+		return err
+	}
+	return s.respond(w, r, http.StatusCreated, "server", view)
+}
+
+// keptView answers for a server that was just added or changed.
+func (s *Server) keptView(ctx context.Context, server *monolith.Server) (serverView, error) {
+	view := s.serverView(server)
+	twin, err := s.twin(ctx, server)
+	if twin != "" {
+		view.Warnings = []string{alreadyWatched(twin)}
+	}
+	return view, err
+}
+
+// twin gives the name of another entry with the same address; "" when there is none. Two accounts on one server
+// may both be wanted, so that nothing is refused.
+func (s *Server) twin(ctx context.Context, server *monolith.Server) (string, error) {
+	all, err := s.store.Servers(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i := range all {
+		if all[i].ID != server.ID && strings.EqualFold(all[i].Endpoint.Address(), server.Endpoint.Address()) {
+			return all[i].Name, nil
+		}
+	}
+	return "", nil
+}
+
+func alreadyWatched(twin string) string {
+	return "this address is already watched under " + twin
 }
 
 // createServer checks and keeps a new server and lets polling begin. The pages use it too.
@@ -310,7 +344,13 @@ func (s *Server) changeServer(w http.ResponseWriter, r *http.Request) error {
 	if err := s.updateServer(r.Context(), &old, &server, password); err != nil {
 		return err
 	}
-	return s.respond(w, r, http.StatusOK, "server", s.serverView(&server))
+	view := s.serverView(&server)
+	if old.Endpoint.Address() != server.Endpoint.Address() {
+		if view, err = s.keptView(r.Context(), &server); err != nil {
+			return err
+		}
+	}
+	return s.respond(w, r, http.StatusOK, "server", view)
 }
 
 func (s *Server) deleteServer(w http.ResponseWriter, r *http.Request) error {
@@ -400,7 +440,11 @@ func (s *Server) tryServer(ctx context.Context, server monolith.Server) (monolit
 		p.retryAfter = 5
 		return monolith.TestReport{}, p
 	}
-	return s.poller.Test(ctx, server), nil
+	report := s.poller.Test(ctx, server)
+	if twin, err := s.twin(ctx, &server); err == nil && twin != "" {
+		report.Steps = append(report.Steps, monolith.TestStep{Name: "twin", Title: "Not watched yet", Result: monolith.StepWarn, Text: alreadyWatched(twin)})
+	}
+	return report, nil
 }
 
 func (s *Server) orderServers(w http.ResponseWriter, r *http.Request) error {

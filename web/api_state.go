@@ -13,10 +13,12 @@ import (
 )
 
 // about stands at the head of every answer about one server: how old what follows is. At is nil, and
-// Note says why, where there is nothing yet.
+// Note says why, where there is nothing yet. Note also says that the last poll failed: AsOf is then when the
+// status was last read, nil if never.
 type about struct {
 	Server string     `json:"server"`
 	At     *time.Time `json:"at"`
+	AsOf   *time.Time `json:"as_of,omitempty"`
 	Note   string     `json:"note,omitempty"`
 }
 
@@ -25,6 +27,16 @@ func (s *Server) about(server *monolith.Server, st *monolith.State) about {
 	switch {
 	case st != nil:
 		a.At = &st.At
+		if st.OK {
+			break
+		}
+		a.Note = "the last poll failed, and nothing was read before"
+		if !st.Polled.IsZero() {
+			a.AsOf, a.Note = &st.Polled, "the last poll failed: this is as last read"
+		}
+		if p := connectionProblem(st); p != nil {
+			a.Note += "; " + p.Text
+		}
 	case server.Paused:
 		a.Note = "polling of this server is paused"
 	default:
@@ -250,7 +262,23 @@ func (s *Server) showReplication(w http.ResponseWriter, r *http.Request) error {
 	return s.respond(w, r, http.StatusOK, "answer", struct {
 		about
 		Channels []monolith.Replica `json:"channels"` // null: never read
-	}{s.about(&server, st), known(st).Replicas})
+	}{s.about(&server, st), s.channels(st)})
+}
+
+// channels gives the replication channels. What they say of a moment is unknown where it is not of this one:
+// nobody shall take a delay of 0 for news who reads nothing else.
+func (s *Server) channels(st *monolith.State) []monolith.Replica {
+	list := known(st).Replicas
+	if replicasAsOf(st, s.now()).IsZero() {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		rep := &list[i]
+		rep.IO, rep.SQL, rep.IOState, rep.SQLState = "", "", "", ""
+		rep.Lag, rep.Delay, rep.SQLRemainingDelay = nil, nil, nil
+	}
+	return list
 }
 
 func (s *Server) showProcesses(w http.ResponseWriter, r *http.Request) error {

@@ -383,7 +383,8 @@ func (x *site) get(tb testing.TB, target string, header ...string) answer {
 	return x.do(tb, http.MethodGet, target, "", header...)
 }
 
-// poll makes a snapshot of a server: its status, one variable, and a lag.
+// poll makes a snapshot of a server: its status, one variable, what Monolith itself added to it, half a question a
+// second, and a lag.
 func poll(server monolith.ServerID, seq uint64, questions uint64, lag *int64) *monolith.Snapshot {
 	at := noon.Add(time.Duration(seq) * 10 * time.Second)
 	return &monolith.Snapshot{
@@ -393,6 +394,7 @@ func poll(server monolith.ServerID, seq uint64, questions uint64, lag *int64) *m
 			{Collector: "status", NumNames: statusNames, Nums: []monolith.Num{monolith.Uint(questions), monolith.Uint(7), monolith.Uint(math.MaxUint64), {}},
 				TextNames: textNames, Texts: []string{"evil <script>\x01\u202e"}},
 			{Collector: "variables", NumNames: variableNames, Nums: []monolith.Num{monolith.Uint(151)}, TextNames: monolith.NewNames(nil)},
+			{Collector: "self", NumNames: selfNames, Nums: []monolith.Num{monolith.Uint(5 * seq)}, TextNames: monolith.NewNames(nil)},
 		},
 		Rows:  monolith.Rows{Replicas: []monolith.Replica{{Channel: "", Lag: lag}}},
 		Costs: []monolith.Cost{{Collector: "status", Took: 3 * time.Millisecond}},
@@ -403,5 +405,6 @@ var (
 	statusNames = monolith.NewNames([]monolith.Metric{{Name: "status.Questions"}, {Name: "status.Threads_running"},
 		{Name: "status.Innodb_buffer_pool_pages_misc"}, {Name: "status.Open_files"}})
 	textNames     = monolith.NewNames([]monolith.Metric{{Name: "status.Ssl_cipher"}})
+	selfNames     = monolith.NewNames([]monolith.Metric{{Name: "self.Questions"}})
 	variableNames = monolith.NewNames([]monolith.Metric{{Name: "variable.max_connections"}})
 )

@@ -125,7 +125,7 @@ func TestLiveFrames(t *testing.T) {
 		if g.servers[0].Seq != 11 || g.at.Sub(f.at) < framePace {
 			t.Errorf("after %v the frame has seq %d", g.at.Sub(f.at), g.servers[0].Seq)
 		}
-		if s := g.servers[0]; s.Queries == nil || *s.Queries != 10 || s.Lag != nil || !s.LagUnknown {
+		if s := g.servers[0]; s.Queries == nil || *s.Queries != 9.5 || s.Lag != nil || !s.LagUnknown {
 			t.Errorf("the frame says %+v", s)
 		}
 		// Nothing happens: no frame, only signs of life. Other servers' polls wake nobody.

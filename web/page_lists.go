@@ -3,8 +3,10 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"monolith"
 	"monolith/graph"
@@ -14,7 +16,8 @@ import (
 type replicationTab struct {
 	serverPage
 	Channels []channelView
-	Known    bool // the replication statement was answered at least once
+	AsOf     time.Time // when Channels were read; zero while they are the present state
+	Known    bool      // the replication statement was answered at least once
 	Figures  []figure
 	Replicas []monolith.Server
 }
@@ -41,7 +44,7 @@ func (s *Server) replicationPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	who := newRoles(servers, s.poller.State)
 	if p.State != nil {
-		data.Known = p.State.Replicas != nil
+		data.Known, data.AsOf = p.State.Replicas != nil, replicasAsOf(p.State, p.Now)
 		for _, rep := range p.State.Replicas {
 			data.Channels = append(data.Channels, channelView{rep, who.source(&rep)})
 		}
@@ -68,6 +71,21 @@ type processesTab struct {
 	Rows []monolith.Process
 	Find string
 	Idle bool // sleeping sessions are shown too
+}
+
+// processesLink gives the address of the process list as a form shows it.
+func (s *Server) processesLink(name string, form url.Values) string {
+	q := url.Values{}
+	for _, key := range []string{"q", "idle"} {
+		if v := form.Get(key); v != "" {
+			q.Set(key, v)
+		}
+	}
+	to := s.link("servers", name, "processes")
+	if len(q) > 0 {
+		to += "?" + q.Encode()
+	}
+	return to
 }
 
 func (s *Server) processesPage(w http.ResponseWriter, r *http.Request) error {

@@ -65,7 +65,7 @@ func tabsOf(st *monolith.State) []tab {
 			if n := len(st.Replicas); n > 0 {
 				t.Count = plural(n, "channel")
 			}
-			if worstLag(st).Stopped {
+			if worstLag(st).Stopped && st.OK {
 				t.Count, t.Look = "✖ stopped", "bad"
 			}
 		case "processes":
@@ -104,6 +104,9 @@ type overview struct {
 	Custom   []figure
 	Recent   []monolith.Change
 	Replicas []monolith.Replica
+	// ReplicasAsOf is when Replicas were read; zero while they are the present state.
+	ReplicasAsOf time.Time
+	Twin         string // another server of the same address; looked for where one was just added or changed
 }
 
 func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
@@ -112,14 +115,23 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	data := overview{serverPage: p}
+	if done := p.Param("done"); done == "added" || done == "saved" {
+		data.Twin, err = s.twin(r.Context(), &p.Server)
+		if err = data.unread(err, "whether the address is watched already"); err != nil {
+			return err
+		}
+	}
 	data.Facts = factsOf(&p)
 	available, err := s.availability.of(r.Context(), s.store, p.Server.ID, p.Now)
+	if err == nil && len(available) == 0 {
+		available = []fact{noPolls(&p.Server, p.Now)}
+	}
 	if err = data.unread(err, "how much of the time the server answered"); err != nil {
 		return err
 	}
 	data.Facts = append(data.Facts, available...)
 	if p.State != nil {
-		data.Replicas = p.State.Replicas
+		data.Replicas, data.ReplicasAsOf = p.State.Replicas, replicasAsOf(p.State, p.Now)
 		for _, problem := range p.State.Problems {
 			if problem.Collector == "" || mendable(&problem) {
 				data.Problems = append(data.Problems, problem)

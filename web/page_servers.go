@@ -97,7 +97,7 @@ var serverColumns = []column{
 	{Key: "role", Title: "Role", text: func(r *serverRow) string { return r.Role.Word + r.Role.Source }},
 	{Key: "version", Title: "Version", text: func(r *serverRow) string { return r.Version }},
 	{Key: "uptime", Title: "Uptime", Number: true, key: func(r *serverRow) float64 { return r.Uptime }},
-	{Key: "qps", Title: "Queries/s", Help: "now, the last three hours, and behind them the same hours of last week", Number: true, key: func(r *serverRow) float64 { return r.QPS }},
+	{Key: "qps", Title: "Queries/s", Help: "without Monolith's own: now; the last three hours, and behind them the same hours of last week", Number: true, key: func(r *serverRow) float64 { return r.QPS }},
 	{Key: "conns", Title: "Connections", Help: "connected, of max_connections", Number: true, key: func(r *serverRow) float64 { return r.Conns }},
 	{Key: "hit", Title: "Pool hit", Help: "reads that the InnoDB buffer pool answered", Number: true, key: func(r *serverRow) float64 { return r.Hit }},
 	{Key: "lag", Title: "Lag", Help: "of the worst replication channel", Number: true, key: func(r *serverRow) float64 { return r.Lag.Sort() }},
@@ -109,7 +109,7 @@ var serverColumns = []column{
 		}
 		return float64(r.Change.At.Unix())
 	}},
-	{Key: "age", Title: "Data", Help: "age of the newest values", Number: true, key: func(r *serverRow) float64 {
+	{Key: "age", Title: "Age", Help: "age of the newest values", Number: true, key: func(r *serverRow) float64 {
 		return polledBefore(r.Polled)
 	}},
 }
@@ -189,7 +189,7 @@ func (s *Server) rowsOf(servers []monolith.Server, now time.Time, want func(*mon
 func makeRow(srv *monolith.Server, who *roles, now time.Time) serverRow {
 	st := who.states[srv.ID]
 	r := serverRow{Server: *srv, Health: judge(srv, st, now), Role: who.of(srv), Lag: worstLag(st),
-		Uptime: stateValue(st, "status.Uptime"), QPS: stateRate(st, "status.Questions")}
+		Uptime: stateValue(st, "status.Uptime"), QPS: queryRate(st)}
 	r.Off = r.Health.Look == "bad" || r.Health.Look == "off"
 	used, limit := stateValue(st, "status.Threads_connected"), stateValue(st, "variable.max_connections")
 	r.Conns = percentOf(used, limit)
@@ -204,6 +204,9 @@ func makeRow(srv *monolith.Server, who *roles, now time.Time) serverRow {
 	r.DiskFree, r.DiskUsed = hostDisk(st)
 	if st != nil {
 		r.Polled = st.Polled
+		if st.OK && !replicasAsOf(st, now).IsZero() {
+			r.Lag = lag{Any: r.Lag.Any}
+		}
 		if !st.Identity.IsZero() {
 			r.Version, r.Flavour = st.Identity.Version.String(), st.Identity.String()
 		}

@@ -381,7 +381,8 @@ func BenchmarkRowsOnScreen(b *testing.B) {
 	}
 }
 
-// upStore answers that a server was up but for half a day, six days ago; before began it was not polled.
+// upStore answers that a server was read but for half a day, six days ago, in which it only said that it was up;
+// before began it was not polled.
 type upStore struct {
 	Store
 	now, began time.Time
@@ -389,14 +390,16 @@ type upStore struct {
 
 func (u upStore) Read(_ context.Context, q monolith.Query) (*monolith.Range, error) {
 	r := &monolith.Range{Start: q.From.Truncate(q.Step), Step: q.Step}
-	s := monolith.Series{Metric: monolith.Metric{Name: "server.up"}}
+	s := monolith.Series{Metric: monolith.Metric{Name: q.Metrics[0]}}
 	for t := r.Start; t.Before(q.To); t = t.Add(q.Step) {
 		v := 1.0
 		switch ago := u.now.Sub(t); {
 		case t.Before(u.began):
 			v = math.NaN()
 		case ago > 6*24*time.Hour && ago <= 6*24*time.Hour+12*time.Hour:
-			v = 0
+			if v = 0; q.Metrics[0] == "server.up" {
+				v = 1
+			}
 		}
 		s.Avg = append(s.Avg, v)
 	}

@@ -17,22 +17,24 @@ type stateView struct {
 	Interval float64   `json:"interval"`        // seconds between polls
 	Up       bool      `json:"up"`              // the server answered
 	OK       bool      `json:"ok"`              // the last poll read the status
-	Product  string    `json:"product"`         // "MariaDB 10.11.6"
+	Product  *string   `json:"product"`         // "MariaDB 10.11.6"; nil: it never said what it is
 	Flavour  string    `json:"flavour,omitempty"`
 	Version  string    `json:"version,omitempty"` // as the server writes it
 	Problems int       `json:"problems"`          // that people can do something about
 	Problem  string    `json:"problem,omitempty"` // why the status could not be read
 
-	Uptime         *float64 `json:"uptime"`  // seconds
-	Queries        *float64 `json:"queries"` // per second
-	Running        *float64 `json:"threads_running"`
-	Connected      *float64 `json:"threads_connected"`
-	MaxConnections *float64 `json:"max_connections"`
+	// Figures of the moment: nil as long as the last poll did not read the status.
+	Uptime    *float64 `json:"uptime"`  // seconds
+	Queries   *float64 `json:"queries"` // per second, without Monolith's own
+	Running   *float64 `json:"threads_running"`
+	Connected *float64 `json:"threads_connected"`
+
+	MaxConnections *float64 `json:"max_connections"` // a setting: as last read
 	// Lag is that of the worst channel in seconds. It is nil, and LagUnknown set, when one channel does
 	// not know its lag: unknown is worse than any number.
 	Lag        *float64 `json:"lag"`
 	LagUnknown bool     `json:"lag_unknown,omitempty"`
-	Channels   int      `json:"channels"`
+	Channels   *int     `json:"channels"` // as last read; nil: never
 }
 
 // newStateView is nil where nothing is known.
@@ -42,7 +44,11 @@ func newStateView(st *monolith.State, now time.Time) *stateView {
 	}
 	v := &stateView{
 		Seq: st.Seq, At: st.At, Polled: st.Polled, Interval: st.Interval.Seconds(), Up: st.Up, OK: st.OK,
-		Product: st.Identity.String(), Flavour: string(st.Identity.Flavour), Version: st.Identity.VersionText,
+		Flavour: string(st.Identity.Flavour), Version: st.Identity.VersionText,
+	}
+	if !st.Identity.IsZero() {
+		product := st.Identity.String()
+		v.Product = &product
 	}
 	if !st.Polled.IsZero() {
 		age := math.Max(0, math.Round(now.Sub(st.Polled).Seconds()*10)/10)
@@ -57,14 +63,29 @@ func newStateView(st *monolith.State, now time.Time) *stateView {
 			v.Problem = p.Text
 		}
 	}
+	v.MaxConnections = gaugeOf(st, "variable.max_connections")
+	if st.Replicas != nil {
+		n := len(st.Replicas)
+		v.Channels = &n
+	}
+	if st.OK {
+		v.readNow(st, now)
+	}
+	return v
+}
+
+// readNow sets the figures of the moment. The last poll of st read the status.
+func (v *stateView) readNow(st *monolith.State, now time.Time) {
 	v.Uptime = gaugeOf(st, "status.Uptime")
 	v.Running = gaugeOf(st, "status.Threads_running")
 	v.Connected = gaugeOf(st, "status.Threads_connected")
-	v.MaxConnections = gaugeOf(st, "variable.max_connections")
-	if rate, ok := st.Rate(monolith.Metric{Name: "status.Questions"}); ok && st.OK {
+	if rate := queryRate(st); !math.IsNaN(rate) {
 		v.Queries = &rate
 	}
-	v.Channels = len(st.Replicas)
+	if !replicasAsOf(st, now).IsZero() {
+		v.LagUnknown = len(st.Replicas) > 0 // the status is read, replication is not
+		return
+	}
 	for i := range st.Replicas {
 		lag := st.Replicas[i].Lag
 		switch {
@@ -78,7 +99,12 @@ func newStateView(st *monolith.State, now time.Time) *stateView {
 	if v.LagUnknown {
 		v.Lag = nil
 	}
-	return v
+}
+
+// queryRate gives the queries per second that others sent: Monolith's own are taken off, as the graph of
+// the query rate does. It is NaN where they can not be told apart, as before the second poll.
+func queryRate(st *monolith.State) float64 {
+	return math.Max(0, stateRate(st, "status.Questions")-stateRate(st, "self.Questions"))
 }
 
 // gaugeOf gives a metric as it was last read, also where it came as a text, as variables do; nil when it

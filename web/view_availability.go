@@ -20,7 +20,7 @@ const (
 	availabilityGood = time.Minute
 )
 
-// availability remembers for a minute how much of the time servers answered. Its zero value is ready.
+// availability remembers for a minute how many of their polls servers answered. Its zero value is ready.
 type availability struct {
 	mu    sync.Mutex
 	known map[monolith.ServerID]knownAvailability
@@ -31,8 +31,8 @@ type knownAvailability struct {
 	facts []fact
 }
 
-// of gives the share of the last day in which a server answered its polls, and that of the last week and month
-// beside it; nothing for one that was never polled. Times in which Monolith itself did not poll count for nothing.
+// of gives the share of the polls of the last day that a server answered with its status, and that of the last
+// week and month beside it; nothing for one without polls in that time. One that turned the login away did not answer. Times in which Monolith itself did not poll count for nothing.
 func (a *availability) of(ctx context.Context, history formula.Source, id monolith.ServerID, now time.Time) ([]fact, error) {
 	a.mu.Lock()
 	k, ok := a.known[id]
@@ -40,7 +40,7 @@ func (a *availability) of(ctx context.Context, history formula.Source, id monoli
 	if age := now.Sub(k.at); ok && age >= 0 && age < availabilityGood {
 		return k.facts, nil
 	}
-	r, err := history.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.up"}, From: now.Add(-availabilitySpan), To: now, Step: availabilityStep})
+	r, err := history.Read(ctx, monolith.Query{Server: id, Metrics: []string{"server.polled"}, From: now.Add(-availabilitySpan), To: now, Step: availabilityStep})
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,18 @@ func (a *availability) of(ctx context.Context, history formula.Source, id monoli
 	return facts, nil
 }
 
+// noPolls is said of a server that no availability is known of.
+func noPolls(srv *monolith.Server, now time.Time) fact {
+	f := fact{Name: "Available", Value: "no polls yet"}
+	if now.Sub(srv.Created) > availabilitySpan {
+		f.Value = "no polls in 30 days"
+	}
+	return f
+}
+
 func availabilityFacts(r *monolith.Range, now time.Time) []fact {
 	const day = 24 * time.Hour
-	f := fact{Name: "Available", Title: "answered polls of the last day"}
+	f := fact{Name: "Available", Title: "share of the polls of the last day that were answered"}
 	for _, span := range []struct {
 		name string
 		long time.Duration

@@ -95,6 +95,22 @@ func brokenReplication(st *monolith.State) string {
 	return strings.Join(words, "\n")
 }
 
+// replicasAsOf gives when the channels of st were read, where that is not the present state: the last poll
+// failed, or replication can't be read any more. It is zero while they are the present state.
+func replicasAsOf(st *monolith.State, now time.Time) time.Time {
+	if st == nil || st.Replicas == nil {
+		return time.Time{}
+	}
+	at := st.Polled
+	if _, read, ok := st.Value(monolith.Metric{Name: "replica.channels"}); ok {
+		at = read
+	}
+	if st.OK && (st.Interval <= 0 || now.Sub(at) <= staleAfter*st.Interval) {
+		return time.Time{}
+	}
+	return at
+}
+
 // dataAge is how old the newest status values are.
 func dataAge(st *monolith.State, now time.Time) time.Duration {
 	if st == nil || st.Polled.IsZero() {
@@ -154,15 +170,17 @@ func newRoles(servers []monolith.Server, state func(monolith.ServerID) *monolith
 		srv := &servers[i]
 		st := state(srv.ID)
 		r.states[srv.ID] = st
-		r.byAddress[hostPort(srv.Endpoint.Host, srv.Endpoint.Port)] = srv
+		if srv.Endpoint.Host != "" {
+			r.name(r.byAddress, hostPort(srv.Endpoint.Host, srv.Endpoint.Port), srv)
+		}
 		if st == nil {
 			continue
 		}
 		if id := st.Identity.UUID; id != "" {
-			r.byUUID[id] = srv
+			r.name(r.byUUID, id, srv)
 		}
 		if id := st.Identity; id.Hostname != "" {
-			r.byHostname[hostPort(id.Hostname, id.Port)] = srv
+			r.name(r.byHostname, hostPort(id.Hostname, id.Port), srv)
 		}
 	}
 	for _, st := range r.states {
@@ -176,6 +194,15 @@ func newRoles(servers []monolith.Server, state func(monolith.ServerID) *monolith
 		}
 	}
 	return r
+}
+
+// name notes that a server is found under a key. Where several are, as with two entries of one address, the
+// first that was ever read stands for all: one whose logins are refused can't be known to be anybody's source.
+func (r *roles) name(by map[string]*monolith.Server, key string, srv *monolith.Server) {
+	read := func(id monolith.ServerID) bool { return r.states[id] != nil && !r.states[id].Polled.IsZero() }
+	if other := by[key]; other == nil || !read(other.ID) && read(srv.ID) {
+		by[key] = srv
+	}
 }
 
 func hostPort(host string, port int) string {
