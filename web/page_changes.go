@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"monolith"
@@ -14,6 +15,7 @@ type changesTab struct {
 	serverPage
 	Days     []dayOfEvents
 	Kind     string
+	Older    bool   // the address asks for what lies before a moment
 	Next     string // address of the older ones
 	Error    string
 	Text     string // of the note that could not be kept
@@ -62,6 +64,7 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 	if before.Equal(d.Now) {
 		before = time.Time{}
 	}
+	d.Older = !before.IsZero()
 	var events []event
 	if d.Kind != "restarts" && d.Kind != "notes" {
 		ask := monolith.ChangeQuery{Server: d.Server.ID, To: before, Name: "variable.", Limit: mostEvents}
@@ -93,6 +96,9 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 		}
 		for _, m := range marks {
 			e := event{At: m.At, Kind: m.Kind, Title: firstUpper(string(m.Kind)), Text: m.Text}
+			if strings.HasPrefix(m.Text, string(m.Kind)) {
+				e.Title, e.Text = "", firstUpper(m.Text) // it says itself what it is: "renamed: a → b"
+			}
 			if m.Kind == monolith.MarkNote {
 				e.MarkID = m.ID
 			}

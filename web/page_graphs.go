@@ -145,7 +145,6 @@ type graphTab struct {
 	With    []string // other servers on the same graph
 	Others  []string // servers that could be added
 	Own     bool
-	Plan    string
 	Forms   map[string]string // addresses of the data in other forms
 	Problem string
 }
@@ -162,7 +161,7 @@ func (s *Server) graphPage(w http.ResponseWriter, r *http.Request) error {
 	d, err := s.pageDrawable(r, data.ID)
 	switch {
 	case err == nil:
-		data.Heading, data.Plan = d.graph.Title, d.graph.Plan
+		data.Heading = d.graph.Title
 	case data.ID == explore && s.problemOf(r, err).Status < http.StatusInternalServerError:
 		bad := s.problemOf(r, err)
 		data.Problem = strings.TrimSpace(bad.Detail + ". " + firstUpper(bad.Cure))

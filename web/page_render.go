@@ -80,7 +80,9 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 	if tz := r.URL.Query().Get("tz"); tz != "" && !b.setZone(tz) {
 		b.NoZone = tz
 	}
-	b.Flash = flashes[r.URL.Query().Get("done")]
+	if r.Method != http.MethodPost { // a form that comes back with its error was sent from an address that tells what was done before
+		b.Flash = flashes[r.URL.Query().Get("done")]
+	}
 	return b
 }
 
@@ -111,6 +113,7 @@ var flashes = map[string]string{
 	"paused":   "Polling is paused.",
 	"resumed":  "Polling goes on.",
 	"polled":   "Every collector of the server runs now.",
+	"reading":  "The process list is being read; it stands here in a moment.",
 	"noted":    "The note stands on the time axis.",
 	"unnoted":  "The note is gone.",
 	"deleted":  "Deleted.",

@@ -202,7 +202,10 @@ func readServerForm(form url.Values, srv *monolith.Server) (typed bool, err erro
 			srv.Schedules[name] = v
 		}
 	}
-	srv.RAM, err = readBytes("ram", get("ram"))
+	if srv.RAM, err = readBytes("ram", get("ram")); err == nil && srv.Name == "" {
+		// Neither was given, and it would be named after one of them.
+		err = monolith.Invalid("endpoint.host", "there is neither a host nor a socket", "give one of them")
+	}
 	return typed, err
 }
 
@@ -260,6 +263,9 @@ func (s *Server) serverAction(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		done = "polled"
+		if r.PostFormValue("back") == "processes" {
+			to, done = s.processesLink(srv.Name, r.PostForm), "reading"
+		}
 	case "remove":
 		if r.PostFormValue("confirm") != srv.Name {
 			return refuse(http.StatusUnprocessableEntity, kindInvalid, "the server was not removed: the name typed is not its name", "type "+srv.Name)

@@ -233,3 +233,24 @@ func TestTwoEntriesOfOneAddress(t *testing.T) {
 		t.Error("a replica is said to follow an entry that was never read")
 	}
 }
+
+// How old the values are is no size.
+func TestAgeIsCalledAge(t *testing.T) {
+	x := newFleet(t, 3)
+	body := x.html(t, "/").body
+	if head := cutBetween(t, body, `<th scope="col" class="c-age num"`, "</th>"); !strings.HasSuffix(head, ">Age</a>") {
+		t.Errorf("the column is headed %s", head)
+	}
+	if strings.Contains(body, `data-label="data"`) {
+		t.Error("narrow screens still call it data")
+	}
+}
+
+// The numbers that the catalogue's documents give to graphs mean nothing on a page.
+func TestPagesOfGraphsNameNoPlan(t *testing.T) {
+	x := newFleet(t, 1)
+	head := cutBetween(t, x.html(t, "/servers/db1/graphs/query-rate").body, `<h2 class="graph-title">`, "</h2>")
+	if head != "Query rate" {
+		t.Errorf("the graph is headed %s", head)
+	}
+}
