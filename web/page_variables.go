@@ -18,7 +18,9 @@ type variablesTab struct {
 	Against  string
 	OtherAt  string
 	Compares bool
-	Equal    int // rows left out since both sides are the same
+	Equal    int  // rows left out since both sides are the same
+	OneSided int  // names that only one side has, among what is looked for
+	Whole    bool // OneSided are shown too
 	Others   []string
 	Rows     []variableRow
 	All      int
@@ -60,6 +62,14 @@ func (v variableRow) Origin() string {
 	return ""
 }
 
+// Differing is how many variables both sides have, with different values, among what is looked for.
+func (d *variablesTab) Differing() int {
+	if d.Whole {
+		return len(d.Rows) - d.OneSided
+	}
+	return len(d.Rows)
+}
+
 // Differs reports whether the two sides are not the same.
 func (v variableRow) Differs() bool { return v.Has != v.OtherHas || v.Value != v.Other }
 
@@ -70,7 +80,7 @@ func (s *Server) variablesPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	d := variablesTab{serverPage: p, Find: strings.TrimSpace(q.Get("q")), Only: q.Get("only"), AtText: q.Get("at"),
-		Against: q.Get("against"), OtherAt: q.Get("against_at")}
+		Against: q.Get("against"), OtherAt: q.Get("against_at"), Whole: q.Get("one_sided") != ""}
 	servers, err := s.store.Servers(r.Context())
 	if err != nil {
 		return err
@@ -166,6 +176,11 @@ func (d *variablesTab) fill(mine, theirs map[string]string, newest map[string]*m
 		}
 		if d.Only == "changed" && v.Changed == nil || d.Only == "set" && !v.Set() || !strings.Contains(strings.ToLower(name+"\n"+v.Value), needle) {
 			continue
+		}
+		if d.Compares && v.Has != v.OtherHas {
+			if d.OneSided++; !d.Whole {
+				continue
+			}
 		}
 		d.Rows = append(d.Rows, v)
 	}
