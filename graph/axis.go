@@ -87,6 +87,8 @@ func axisUnit(unit string) string {
 		return ""
 	case "1/s":
 		return "per second"
+	case "1/h":
+		return "per hour"
 	}
 	return unit
 }

@@ -258,3 +258,33 @@ func TestStripsSayStatesAndShares(t *testing.T) {
 		t.Errorf("nearly always is %s", shareText(0.99996))
 	}
 }
+
+// A strip is green, yellow or red by its state, within the plot, and has no numbers beside it.
+func TestStripsArePaintedByState(t *testing.T) {
+	d := &Drawing{ID: "x", Title: "x", From: start, To: start.Add(time.Minute), Step: 10}
+	for i := range 7 {
+		d.Times = append(d.Times, start.Unix()+int64(10*i))
+	}
+	l := Line{Name: "applier", Style: StyleStrip, Unit: "%", States: []string{"yes", "partly", "no"}, V: nan(100, 100, 50, math.NaN(), 0, 0, 0)}
+	d.Panels = []PanelDrawing{{Unit: "%", Lines: []Line{l}}}
+	var out bytes.Buffer
+	if err := d.SVG(&out, Picture{}); err != nil {
+		t.Fatal(err)
+	}
+	boxes := map[string]int{}
+	for _, fill := range []string{lightInk.good, lightInk.between, lightInk.bad} {
+		boxes[fill] = strings.Count(out.String(), `height="14" fill="`+fill+`"`)
+	}
+	if diff := cmp.Diff(map[string]int{lightInk.good: 1, lightInk.between: 1, lightInk.bad: 1}, boxes); diff != "" {
+		t.Error(diff)
+	}
+	texts, height := textsOf(t, d, Picture{})
+	for _, w := range texts {
+		if strings.HasSuffix(w.text, "0 %") && w.left < leftMargin {
+			t.Errorf("%q stands beside a state", w.text)
+		}
+	}
+	if height > 140 {
+		t.Errorf("one strip is %v high", height)
+	}
+}

@@ -85,7 +85,7 @@ func (d *Drawing) size(p Picture) (width, height int) {
 }
 
 func (p Picture) panelHeight(d *Drawing, pd *PanelDrawing) float64 {
-	h := float64(p.Height) + axisHeight
+	h := p.plotHeight(pd) + axisHeight
 	if p.title(d, pd) != "" {
 		h += titleHeight
 	}
@@ -98,7 +98,7 @@ func (p Picture) panelHeight(d *Drawing, pd *PanelDrawing) float64 {
 
 // wordRow gives the height of the row in which the words of a panel's axes stand, so that they meet no label.
 func (p Picture) wordRow(pd *PanelDrawing) float64 {
-	if p.Bare || axisUnit(pd.Unit) == "" && axisUnit(pd.Right) == "" {
+	if p.Bare || pd.onlyStrips() || axisUnit(pd.Unit) == "" && axisUnit(pd.Right) == "" {
 		return 0
 	}
 	return wordHeight
@@ -184,7 +184,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	}
 	signs := top
 	top += p.signRow(d)
-	bottom := top + float64(p.Height)
+	bottom := top + p.plotHeight(pd)
 	x := scale{low: float64(d.From.Unix()), high: float64(d.To.Unix()), from: left, to: right}
 	if x.high <= x.low {
 		x.high = x.low + 1
@@ -194,6 +194,9 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	ly, ry := d.axes(pd, stacked)
 	ly.from, ly.to, ry.from, ry.to = bottom, top+6, bottom, top+6
 	for i, label := range ly.labels() {
+		if pd.onlyStrips() {
+			break
+		}
 		y := ly.at(ly.ticks[i])
 		c.line([]point{{left, y}, {right, y}}, k.grid, 1, false)
 		c.text(left-6, y+4, label, "end", k.faint, fontSize, false)
@@ -220,7 +223,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 			y = ry
 		}
 		if l.Style == StyleStrip {
-			d.paintStrip(c, k, l, x, top+10+22*float64(strips))
+			d.paintStrip(c, k, l, x, top+10+stripRow*float64(strips))
 			strips++
 			continue
 		}
@@ -387,7 +390,11 @@ func (d *Drawing) paintLegend(c canvas, p Picture, pd *PanelDrawing, top float64
 		}
 		x, y := 12+width*float64(n%columns), top+lineHeight*float64(n/columns)+12
 		n++
-		c.rect(x, y-8, 10, 9, Palette[i%len(Palette)], 1)
+		swatch := Palette[i%len(Palette)]
+		if l.Style == StyleStrip {
+			swatch = k.good
+		}
+		c.rect(x, y-8, 10, 9, swatch, 1)
 		name := clean(label(l))
 		text := fmt.Sprintf("last %s  max %s", figure(l.Stats.Last, l.Unit), figure(l.Stats.Max, l.Unit))
 		if l.Style == StyleStrip {

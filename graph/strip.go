@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // stateWords gives the words of a strip's states; nil for other styles.
 func (s *Series) stateWords() []string {
@@ -73,14 +70,39 @@ func shareText(part float64) string {
 	return Format(math.Floor(part*10000+1e-6)/100, "%")
 }
 
-// paintStrip draws a state over time as coloured boxes.
+const stripRow = 22.0 // height of a strip with the room below it
+
+// onlyStrips reports whether a panel shows states alone, which have no axis beside them.
+func (pd *PanelDrawing) onlyStrips() bool {
+	strips := 0
+	for i := range pd.Lines {
+		if !pd.Lines[i].Hidden && pd.Lines[i].Style == StyleStrip {
+			strips++
+		}
+	}
+	return strips > 0 && strips == visible(pd)
+}
+
+// plotHeight gives the height of a panel's plot: that of the picture, or what its strips need.
+func (p Picture) plotHeight(pd *PanelDrawing) float64 {
+	if !pd.onlyStrips() {
+		return float64(p.Height)
+	}
+	return min(float64(p.Height), 20+stripRow*float64(visible(pd)))
+}
+
+// paintStrip draws a state over time as coloured boxes, one as long as the state stays.
 func (d *Drawing) paintStrip(c canvas, k ink, l *Line, x scale, y float64) {
-	for i, v := range l.V {
-		if math.IsNaN(v) {
+	n := min(len(l.V), len(d.Times))
+	for i, j := 0, 0; i < n; i = j {
+		for j = i + 1; j < n && !math.IsNaN(l.V[i]) && !math.IsNaN(l.V[j]) && l.stateOf(l.V[i]) == l.stateOf(l.V[j]); {
+			j++
+		}
+		if math.IsNaN(l.V[i]) {
 			continue
 		}
-		from := x.at(float64(d.Times[i]))
-		c.rect(from, y, x.at(float64(d.Times[i]+d.Step))-from+0.3, 14, []string{k.good, k.between, k.bad}[l.stateOf(v)], 0.85)
+		from, to := max(x.from, x.at(float64(d.Times[i]))), min(x.to, x.at(float64(d.Times[j-1]+d.Step))+0.3)
+		c.rect(from, y, max(0, to-from), 14, []string{k.good, k.between, k.bad}[l.stateOf(l.V[i])], 0.85)
 	}
-	c.text(x.from+4, y+11, strings.TrimSpace(clean(label(l))), "start", k.text, fontSize, true)
+	c.text(x.from+4, y+11, clean(label(l)), "start", k.text, fontSize, true)
 }
