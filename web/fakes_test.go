@@ -132,7 +132,7 @@ func (f *fakeStore) MoveGroup(_ context.Context, from, to string) error {
 func (f *fakeStore) OrderGroups(context.Context, []string) error { return f.broken }
 
 func (f *fakeStore) Metrics(context.Context, monolith.ServerID) ([]monolith.Metric, error) {
-	return []monolith.Metric{{Name: "status.Threads_running"}, {Name: "status.Questions"}, {Name: "status.Plugin_thing"}}, f.broken
+	return []monolith.Metric{{Name: "status.Threads_running"}, {Name: "status.Questions"}, {Name: "status.Plugin_thing"}, {Name: "variable.max_connections"}}, f.broken
 }
 
 func (f *fakeStore) Read(_ context.Context, q monolith.Query) (*monolith.Range, error) {

@@ -157,7 +157,7 @@ func (s *Server) graphPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data := graphTab{serverPage: p, ID: pathValue(r, "id"), With: r.URL.Query()["with"], Exprs: r.URL.Query()["expr"]}
+	data := graphTab{serverPage: p, ID: pathValue(r, "id"), With: others(r), Exprs: r.URL.Query()["expr"]}
 	d, err := s.pageDrawable(r, data.ID)
 	switch {
 	case err == nil:
@@ -213,12 +213,24 @@ func (s *Server) pageDrawable(r *http.Request, id string) (drawable, error) {
 	} else {
 		d, err = s.drawable(r.Context(), id)
 	}
-	if err != nil || len(q["with"]) == 0 {
+	with := others(r)
+	if err != nil || len(with) == 0 {
 		return d, err
 	}
-	names := append([]string{pathValue(r, "name")}, q["with"]...)
-	d.servers, err = s.chosen(r.Context(), slices.Compact(names), "")
+	d.servers, err = s.chosen(r.Context(), append([]string{pathValue(r, "name")}, with...), "")
 	return d, err
+}
+
+// others gives the servers that an address lays beside its own, each once. The list of servers that could be added
+// sends an empty name when none was chosen.
+func others(r *http.Request) []string {
+	var names []string
+	for _, name := range r.URL.Query()["with"] {
+		if name != "" && name != pathValue(r, "name") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // exploreGraph makes a graph of formulas, one line each.

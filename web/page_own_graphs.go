@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"monolith"
+	"monolith/formula"
 	"monolith/graph"
 )
 
@@ -20,11 +22,12 @@ type ownGraphs struct {
 }
 
 type ownGraphRow struct {
-	ID, Title, Page string
-	Servers         []string
-	Open            string // a page that shows it
-	Formulas        []string
-	Updated         monolith.SavedGraph
+	ID, Title string
+	Page      string // where it stands, in words
+	Servers   []string
+	Open      string // a page that shows it
+	Formulas  []string
+	Updated   monolith.SavedGraph
 }
 
 func (s *Server) savedGraphsPage(w http.ResponseWriter, r *http.Request) error {
@@ -39,7 +42,10 @@ func (s *Server) savedGraphsPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	for i := range saved {
 		v := ownGraph(&saved[i], servers)
-		row := ownGraphRow{ID: v.ID, Title: v.Title, Page: v.Page, Servers: v.Servers, Updated: saved[i]}
+		row := ownGraphRow{ID: v.ID, Title: v.Title, Page: "the Graphs tab", Servers: v.Servers, Updated: saved[i]}
+		if v.Overview { // the Graphs tab has every graph
+			row.Page = "the Overview and the Graphs tab"
+		}
 		if g, err := readDefinition(saved[i].Definition); err == nil {
 			for _, p := range g.Panels {
 				for _, line := range p.Series {
@@ -92,7 +98,8 @@ type graphForm struct {
 	Error    *problem
 	BadLine  int // place of the line that the error is about; −1: none
 	All      []string
-	Preview  string // name of the server that the preview is drawn for
+	Preview  string // name of the first server that the preview is drawn for
+	Usual    string // name of the server that it is drawn for when none is chosen
 	Styles   []graph.Style
 	FromPage string
 }
@@ -137,10 +144,12 @@ func (s *Server) showGraphForm(w http.ResponseWriter, r *http.Request, status in
 	for i := range servers {
 		f.All = append(f.All, servers[i].Name)
 	}
+	if len(f.All) > 0 {
+		f.Usual = f.All[0]
+	}
+	f.Preview = f.Usual
 	if len(f.Servers) > 0 {
 		f.Preview = f.Servers[0]
-	} else if len(f.All) > 0 {
-		f.Preview = f.All[0]
 	}
 	if f.Text == "" {
 		for range emptyLines {
@@ -154,14 +163,19 @@ func (s *Server) showGraphForm(w http.ResponseWriter, r *http.Request, status in
 // fromDefinition fills the fields, or keeps the text when it says more than they can.
 func (f *graphForm) fromDefinition(text string) {
 	g, err := readDefinition(text)
-	if err != nil || len(g.Panels) != 1 || g.When != "" || g.None != "" || g.Panels[0].When != "" {
+	if err != nil || len(g.Panels) != 1 || g.When != "" || g.None != "" {
 		f.Text = text
 		return
 	}
 	p := g.Panels[0]
+	if p.Title != "" || p.When != "" || p.None != "" || p.Min != nil || p.Max != nil || p.Log {
+		f.Text = text
+		return
+	}
 	f.Unit, f.Right = p.Unit, p.Right
 	for _, line := range p.Series {
-		if len(line.Expr) != 1 || line.When != "" || line.For != "" || line.Hidden || line.Below || line.Floor != nil || line.Top != 0 {
+		if len(line.Expr) != 1 || line.When != "" || line.For != "" || line.Hidden || line.Below || line.Floor != nil || line.Quiet != nil || line.Top != 0 ||
+			line.Style == graph.StyleStrip {
 			f.Text, f.Lines = text, nil
 			return
 		}
@@ -211,16 +225,30 @@ func (f *graphForm) definition() (string, error) {
 		if one.Name == "" {
 			one.Name = line.Expr
 		}
-		if one.Axis == "right" && p.Right == "" {
-			p.Right = p.Unit
-		}
 		p.Series = append(p.Series, one)
 	}
+	p.Unit, p.Right = cmp.Or(p.Unit, f.impliedUnit("")), cmp.Or(p.Right, f.impliedUnit("right"))
 	text, err := yaml.Marshal(&g)
 	if err != nil {
 		return "", fmt.Errorf("web: write definition: %w", err)
 	}
 	return string(text), nil
+}
+
+// impliedUnit gives the unit that the formulas of an axis themselves have, "" where they differ or have none.
+func (f *graphForm) impliedUnit(axis string) string {
+	unit, found := "", false
+	for _, line := range f.Lines {
+		if line.Axis != axis {
+			continue
+		}
+		parsed, err := formula.ParseWith(line.Expr, func(string) bool { return true })
+		if err != nil || found && parsed.Unit() != unit {
+			return "" // what is wrong with a formula is said when the whole definition is read
+		}
+		unit, found = parsed.Unit(), true
+	}
+	return unit
 }
 
 func (s *Server) saveGraphForm(w http.ResponseWriter, r *http.Request) error {

@@ -1,10 +1,10 @@
 // One panel of a drawing as an interactive plot.
 
 import uPlot from "uplot";
-import { type Drawing, type Line, type Mark, type Panel } from "./drawing";
+import { type Drawing, type Line, type Mark, type Panel, stateOf } from "./drawing";
 import { extent, type Layer, type Layers, layersOf } from "./layers";
 import { lineColour, lineDash, type Palette, withAlpha } from "./palette";
-import { axisTicks, axisUnit, increments, tick } from "./units";
+import { axisLabels, axisTicks, axisUnit, increments, tick } from "./units";
 import { tickLabels, timeTicks } from "./zone";
 
 export interface ChartOptions {
@@ -22,6 +22,8 @@ export interface ChartOptions {
 const font = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const markSign: Record<Mark["kind"], string> = { restart: "↻", variable: "≠", version: "↑", failover: "⇄", rename: "✐", alert: "!", note: "✎" };
 const stripHeight = 14;
+const signRow = 14; // above the plot, for the signs of the marks
+const wordRow = 13; // above these, for the words of the axes
 
 // Chart is one plot. It is made again when the shape of its panel changes and fed otherwise.
 export class Chart {
@@ -73,10 +75,15 @@ export class Chart {
         .concat(scale === "y" && layers.stackGhost ? [layers.stackGhost] : []);
     const splits = (distances: number[] | undefined): Partial<uPlot.Axis> =>
       distances && !panel.log ? { splits: (u, _i, min, max) => axisTicks(min, max, u.bbox.height / devicePixelRatio, distances) } : {};
-    const axis = (unit: string): Partial<uPlot.Axis> => ({
+    const mirrored = (scale: "y" | "r"): boolean => layers.layers.some((l) => l.scale === scale && l.line.below);
+    const axis = (unit: string, mirror: boolean): Partial<uPlot.Axis> => ({
       stroke: palette.muted, font, labelFont: font, size: 54, gap: 4, ...splits(increments(unit)),
       grid: { stroke: palette.grid, width: 1 }, ticks: { show: false },
-      values: (_u, ticks) => ticks.map((v) => (v === null ? null : tick(Math.abs(v), unit))) as string[],
+      values: (_u, ticks) => {
+        const shown = mirror ? ticks.map((v) => v && Math.abs(v)) : ticks;
+        // A logarithmic axis leaves labels out, and each that it has has its own unit.
+        return panel.log ? shown.map((v) => (v === null ? null : tick(v, unit))) as string[] : axisLabels(shown, unit);
+      },
     });
     const axes: uPlot.Axis[] = [
       {
@@ -85,14 +92,15 @@ export class Chart {
         splits: (u, _i, min, max) => timeTicks(min, max, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 62)), options.zone),
         values: (_u, ticks) => tickLabels(ticks, options.zone),
       },
-      { scale: "y", ...axis(panel.unit), show: !onlyStrips },
+      { scale: "y", ...axis(panel.unit, mirrored("y")), show: !onlyStrips },
     ];
     const hasRight = layers.layers.some((l) => l.scale === "r");
-    if (hasRight) axes.push({ scale: "r", side: 1, ...axis(panel.right ?? ""), grid: { show: false } });
+    if (hasRight) axes.push({ scale: "r", side: 1, ...axis(panel.right ?? "", mirrored("r")), grid: { show: false } });
+    const worded = [!onlyStrips && panel.unit, hasRight && panel.right].some((unit) => unit && axisUnit(unit));
     const log = panel.log ? { distr: 3 as const, log: 10 as const } : {};
     return {
       width: options.width, height: onlyStrips ? Math.max(84, 50 + layers.strips.length * (stripHeight + 8)) : options.height,
-      padding: [14, hasRight ? 0 : 12, 0, onlyStrips ? 12 : 0],
+      padding: [signRow + (worded ? wordRow : 0), hasRight ? 0 : 18, 0, onlyStrips ? 18 : 0],
       series, bands, axes,
       legend: { show: false },
       scales: {
@@ -174,8 +182,9 @@ export class Chart {
         if (v != null) {
           const x0 = Math.max(bbox.left, u.valToPos(t[i]!, "x", true));
           const x1 = Math.min(bbox.left + bbox.width, u.valToPos(t[j - 1]! + this.drawing.step, "x", true));
-          const h = tall * (v >= 0.99 ? 0.45 : v > 0.01 ? 0.7 : 1);
-          ctx.fillStyle = v >= 0.99 ? palette.good : v > 0.01 ? palette.warn : palette.bad;
+          const state = stateOf(layer.line, v);
+          const h = tall * [0.45, 0.7, 1][state]!;
+          ctx.fillStyle = [palette.good, palette.warn, palette.bad][state]!;
           ctx.fillRect(x0, base - h, Math.max(1, x1 - x0), h);
         }
         i = j;
@@ -210,13 +219,14 @@ export class Chart {
     ctx.font = font.replace("11px", `bold ${11 * px}px`);
     ctx.lineWidth = px;
     let shown: { x: number; mark: Mark } | null = null;
+    const top = bbox.top - signRow * px; // below the words of the axes
     const sign = (): void => {
       if (!shown) return;
       const text = markSign[shown.mark.kind] ?? "•", wide = ctx.measureText(text).width + 4 * px;
       ctx.fillStyle = palette.ground;
-      ctx.fillRect(shown.x - wide / 2, 0, wide, bbox.top - px);
+      ctx.fillRect(shown.x - wide / 2, top, wide, (signRow - 1) * px);
       ctx.fillStyle = markColour(shown.mark, palette);
-      ctx.fillText(text, shown.x, px);
+      ctx.fillText(text, shown.x, top + px);
     };
     for (const m of [...(this.drawing.marks ?? [])].sort((a, b) => a.at.localeCompare(b.at))) {
       const x = Math.round(u.valToPos(Date.parse(m.at) / 1000, "x", true));

@@ -1,5 +1,7 @@
 // The shapes of GET /api/v1/drawings: graphs with their numbers put in.
 
+import { human } from "./units";
+
 export type Style = "line" | "area" | "stack" | "limit" | "step" | "bars" | "strip" | "none";
 
 export interface Stats {
@@ -19,6 +21,7 @@ export interface Line {
   right?: boolean;
   hidden?: boolean;
   below?: boolean;
+  states?: string[]; // words of a strip: good, in between, bad
   v: (number | null)[];
   min?: (number | null)[];
   max?: (number | null)[];
@@ -59,6 +62,40 @@ export interface Drawing {
   panels: Panel[] | null;
   marks: Mark[] | null;
   note?: string;
+}
+
+// goodOf is the value of a strip's good state.
+const goodOf = (line: Line): number => (line.unit === "%" ? 100 : 1);
+
+// stateOf gives the place of a strip's value among its states: 0 good, 1 in between, 2 bad.
+export function stateOf(line: Line, v: number): 0 | 1 | 2 {
+  const part = v / goodOf(line);
+  return part >= 0.999 ? 0 : part > 0.001 ? 1 : 2;
+}
+
+// wordOf names the state of a strip's value.
+export function wordOf(line: Line, v: number | null): string {
+  return v === null ? "–" : (line.states ?? ["yes", "partly", "no"])[stateOf(line, v)]!;
+}
+
+// stateAt names the state at a place; where readings of one step differ, how much of it was good.
+export function stateAt(line: Line, i: number): string {
+  const low = line.min?.[i], high = line.max?.[i];
+  return low != null && high != null && low < high ? shareOf(line, i, i + 1) : wordOf(line, line.v[i] ?? null);
+}
+
+// shareOf writes in how much of the known time a strip was in its good state, as the server does: a step of several
+// readings counts in part when they differ, and one that was in between throughout does not count.
+export function shareOf(line: Line, begin = 0, end = line.v.length): string {
+  let sum = 0, n = 0;
+  for (let i = begin; i < end; i++) {
+    const v = line.v[i];
+    if (v == null) continue;
+    n++;
+    const low = line.min?.[i], high = line.max?.[i];
+    if (stateOf(line, v) === 0 || (low != null && high != null && low < high)) sum += v / goodOf(line);
+  }
+  return n ? `${human(Math.floor((sum / n) * 10000 + 1e-6) / 100, "%")} ${wordOf(line, goodOf(line))}` : "–";
 }
 
 // labelOf is the name under which a line stands in legends and tables: instance and server are parts

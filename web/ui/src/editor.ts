@@ -17,14 +17,23 @@ export function graphEditor(): void {
   editor.changed();
 }
 
+// listed names servers: all of them, or the first ones and how many more.
+export function listed(names: string[]): string {
+  const most = 4;
+  const some = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names;
+  return some.length > 1 ? `${some.slice(0, -1).join(", ")} and ${some.at(-1)}` : (some[0] ?? "");
+}
+
 class Editor {
   private figure: GraphFigure;
   private timer = 0;
   private abort: AbortController | null = null;
   private readonly span = 3600;
+  private readonly usual: string; // the server that is drawn when none is chosen
 
   constructor(private form: HTMLFormElement, private preview: HTMLElement) {
     this.figure = new GraphFigure(preview.querySelector("figure")!, { zoom: () => undefined, ends: () => [Date.now() / 1000 - this.span, Date.now() / 1000] });
+    this.usual = preview.dataset.usual ?? "";
     form.addEventListener("input", () => this.changed());
     // Enter in a formula takes a completion; saving is for the button.
     form.addEventListener("keypress", (e) => {
@@ -69,10 +78,14 @@ class Editor {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     const data = new FormData(this.form);
-    data.set("preview", this.preview.dataset.preview ?? "");
+    const on = data.getAll("server").map(String);
+    const drawn = on.length ? on : [this.usual];
+    this.preview.dataset.preview = drawn[0]; // names are completed for it
+    data.set("preview", this.usual);
     try {
       const answer = await postForm<{ drawings: Drawing[] }>(this.preview.dataset.url + "?from=-1h&points=360", data, abort.signal);
       if (answer.drawings[0]) this.figure.take(answer.drawings[0]);
+      this.preview.querySelector("#preview-on")!.textContent = `on ${listed(drawn)}`;
     } catch (e) {
       if (abort.signal.aborted) return;
       const text = e instanceof Refused ? e.message : String(e);

@@ -1,4 +1,4 @@
-// Ctrl-K: jump to a server, a graph of the server at hand, or a page.
+// Ctrl-K: jump to a server, a graph, variable or status value of the server at hand, or a page.
 
 import { el } from "./dom";
 import { at, getJSON } from "./net";
@@ -31,6 +31,27 @@ async function load(): Promise<Place[]> {
   return list;
 }
 
+interface Name {
+  name: string;
+  kind: string;
+  here?: boolean;
+}
+
+// values finds variables and status values of the server at hand by a part of their names.
+async function values(words: string[], signal: AbortSignal): Promise<Place[]> {
+  const server = document.querySelector<HTMLElement>(".head[data-server]")?.dataset.server;
+  const word = words.reduce((longest, w) => (w.length > longest.length ? w : longest), "");
+  if (!server || word.length < 3) return [];
+  const q = new URLSearchParams({ prefix: word, server, limit: "40" });
+  const { names } = await getJSON<{ names: Name[] }>(at("api", "v1", "names") + "?" + q, signal);
+  return names.filter((n) => n.here !== false).map(({ name, kind }) => {
+    const variable = /^variable\.([^[]+)$/.exec(name);
+    if (variable) return { text: variable[1]!, kind: `variable of ${server}`, href: at("servers", server, "variables", variable[1]!) };
+    const formula = kind === "counter" ? `rate(${name})` : name;
+    return { text: name, kind: `values of ${server}`, href: at("servers", server, "graphs", "explore") + "?" + new URLSearchParams({ expr: formula }) };
+  });
+}
+
 // rank gives how well a text fits what was typed: every word must occur; earlier and shorter is better.
 function rank(place: Place, words: string[]): number {
   const text = `${place.text} ${place.kind}`.toLowerCase();
@@ -49,8 +70,10 @@ export function openJumper(): void {
   if (document.querySelector("#jumper")) return;
   const input = el("input", { type: "search", placeholder: "Server, graph, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
   const list = el("ul", { id: "jump-list", role: "listbox", "aria-label": "Places" });
-  const d = el("dialog", { id: "jumper", class: "jumper", "aria-label": "Jump to" }, input, list);
-  let shown: Place[] = [], at = 0;
+  const none = el("p", { class: "none", role: "status" });
+  const d = el("dialog", { id: "jumper", class: "jumper", "aria-label": "Jump to" }, input, list, none);
+  let shown: Place[] = [], at = 0, moved = 0; // moved: where the arrows went since the last letter
+  let abort = new AbortController();
   const mark = (): void => {
     [...list.children].forEach((li, i) => li.setAttribute("aria-selected", String(i === at)));
     if (list.children[at]?.id) input.setAttribute("aria-activedescendant", list.children[at]!.id);
@@ -59,17 +82,29 @@ export function openJumper(): void {
   };
   const show = async (): Promise<void> => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    abort.abort();
+    const { signal } = (abort = new AbortController());
     places ??= load();
-    let all: Place[];
     try {
-      all = await places;
+      const all = await places;
+      if (signal.aborted) return;
+      fill(all, words);
+      const found = await values(words, signal).catch(() => []); // without them the rest is still found
+      if (signal.aborted) return;
+      if (found.length > 0) fill([...all, ...found], words);
+      none.textContent = shown.length ? "" : `Nothing found for “${input.value.trim()}”.`;
     } catch (e) {
       places = null;
-      list.replaceChildren(el("li", {}, String(e instanceof Error ? e.message : e)));
-      return;
+      if (signal.aborted) return;
+      list.replaceChildren();
+      none.textContent = e instanceof Error ? e.message : String(e);
     }
+  };
+  const fill = (all: Place[], words: string[]): void => {
+    const before = shown[at]?.href;
     shown = all.map((p): [number, Place] => [rank(p, words), p]).filter(([r]) => r < Infinity).sort((a, b) => (words.length ? a[0] - b[0] : 0)).slice(0, 60).map(([, p]) => p);
-    at = 0;
+    at = Math.max(0, before === undefined || moved === 0 ? 0 : shown.findIndex((p) => p.href === before));
+    if (shown.length > 0) none.textContent = "";
     list.replaceChildren(...shown.map((p, i) => {
       const li = el("li", { role: "option", id: `jump-${i}` }, el("span", {}, p.text), el("small", {}, p.kind));
       li.addEventListener("click", () => (location.href = p.href));
@@ -77,16 +112,27 @@ export function openJumper(): void {
     }));
     mark();
   };
-  input.addEventListener("input", () => void show());
+  input.addEventListener("input", () => {
+    at = moved = 0;
+    void show();
+  });
   input.addEventListener("keydown", (e) => {
-    if (e.key === "ArrowDown") at = Math.min(at + 1, shown.length - 1);
+    // A field of this type would only be emptied at first.
+    if (e.key === "Escape") {
+      e.stopPropagation();
+      d.close();
+    } else if (e.key === "ArrowDown") at = Math.min(at + 1, shown.length - 1);
     else if (e.key === "ArrowUp") at = Math.max(at - 1, 0);
     else if (e.key === "Enter" && shown[at]) location.href = shown[at]!.href;
     else return;
     e.preventDefault();
+    moved = at;
     mark();
   });
-  d.addEventListener("close", () => d.remove());
+  d.addEventListener("close", () => {
+    abort.abort();
+    d.remove();
+  });
   d.addEventListener("click", (e) => e.target === d && d.close());
   document.body.append(d);
   d.showModal();

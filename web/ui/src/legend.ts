@@ -1,7 +1,7 @@
 // The legend of a plot: last, min, mean and max of what is visible; a click isolates a line.
 
 import { el, svg } from "./dom";
-import { type Line, type Style, labelOf, statsOf } from "./drawing";
+import { type Line, type Style, labelOf, shareOf, stateAt, statsOf, wordOf } from "./drawing";
 import { human } from "./units";
 
 // Entry is a line with what it is drawn in.
@@ -25,7 +25,7 @@ export class Legend {
     for (const entry of entries) {
       const { line } = entry;
       const label = labelOf(line);
-      const button = el("button", { type: "button", title: `${line.expr}\nClick: this line alone. Ctrl-click: this line too.` }, swatch(entry) as unknown as Node, el("span", {}, label));
+      const button = el("button", { type: "button", title: `${label}\n${line.expr}\nClick: this line alone. Ctrl-click: this line too.` }, swatch(entry) as unknown as Node, el("span", {}, label));
       button.addEventListener("click", (e) => onPick(label, e.ctrlKey || e.metaKey || e.shiftKey));
       const cells = [el("td"), el("td"), el("td"), el("td")];
       const row = el("tr", {}, el("th", { scope: "row" }, button), ...cells);
@@ -33,7 +33,10 @@ export class Legend {
       this.rows.set(label, row);
       body.append(row);
     }
-    const head = el("tr", {}, el("th"), this.first, el("th", {}, "min"), el("th", {}, "mean"), el("th", {}, "max"));
+    // States have no mean: what is worst, and how much of the time all was well.
+    const states = entries.length > 0 && entries.every(({ line }) => line.style === "strip");
+    const head = el("tr", {}, el("th"), this.first, ...(states ? ["worst", "of the time", ""] : ["min", "mean", "max"]).map((word) => el("th", {}, word)));
+    this.root.classList.toggle("states", states);
     head.querySelectorAll("th").forEach((th, i) => i && (th.className = "num"));
     this.root.append(el("table", { class: "legend" }, el("thead", {}, head), body));
   }
@@ -45,6 +48,13 @@ export class Legend {
       const cells = this.cells.get(labelOf(line));
       if (!cells) continue;
       const s = begin === undefined ? line.stats : statsOf(line, begin, end);
+      if (line.style === "strip") {
+        const least = statsOf({ ...line, v: line.min ?? line.v }, begin, end).min;
+        putText(cells[0]!, wordOf(line, s.last));
+        putText(cells[1]!, wordOf(line, least));
+        putText(cells[2]!, shareOf(line, begin, end));
+        continue;
+      }
       [s.last, s.min, s.mean, s.max].forEach((v, i) => put(cells[i]!, v, line.unit));
     }
     this.first.textContent = "last";
@@ -55,7 +65,8 @@ export class Legend {
     this.first.textContent = place === null ? "last" : time;
     for (const { line } of this.entries) {
       const cell = this.cells.get(labelOf(line))?.[0];
-      if (cell) put(cell, place === null ? line.stats.last : (line.v[place] ?? null), line.unit);
+      if (cell && line.style === "strip") putText(cell, place === null ? wordOf(line, line.stats.last) : stateAt(line, place));
+      else if (cell) put(cell, place === null ? line.stats.last : (line.v[place] ?? null), line.unit);
     }
   }
 
@@ -73,6 +84,10 @@ function put(cell: HTMLTableCellElement, v: number | null, unit: string): void {
   const text = human(v, unit);
   if (cell.textContent !== text) cell.textContent = text;
   cell.title = v === null ? "no value" : String(v);
+}
+
+function putText(cell: HTMLTableCellElement, text: string): void {
+  if (cell.textContent !== text) cell.textContent = text;
 }
 
 // swatch draws how the line is drawn: dashed, filled or plain.

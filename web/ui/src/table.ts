@@ -1,7 +1,7 @@
 // The table of a one-graph page: the numbers of the drawing, newest first.
 
 import { byId, el } from "./dom";
-import { type Drawing, labelOf } from "./drawing";
+import { type Drawing, labelOf, stateAt } from "./drawing";
 import { human } from "./units";
 import { currentZone, full } from "./zone";
 
@@ -24,7 +24,7 @@ export function showTable(d: Drawing): void {
   for (let i = t.length - 1, n = 0; i >= 0 && n < most; i--, n++) {
     body.append(el("tr", {}, el("td", {}, full(t[i]!, zone)), ...lines.map(({ line }) => {
       const v = line.v[i] ?? null;
-      return el("td", { class: "num", title: v === null ? "no value" : String(v) }, human(v, line.unit));
+      return el("td", { class: "num", title: v === null ? "no value" : String(v) }, line.style === "strip" ? stateAt(line, i) : human(v, line.unit));
     })));
   }
   view.replaceChildren(el("table", {}, el("thead", {}, head), body));

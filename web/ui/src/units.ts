@@ -48,14 +48,43 @@ export function human(v: number | null | undefined, unit: string): string {
 
 // tick is human for an axis, whose word stands once beside it.
 export function tick(v: number, unit: string): string {
-  const s = human(v, unit);
-  return unit.startsWith("bytes") ? s.replace(/\/.*$/, "") : s.replace(/\/[sh]$/, "");
+  return human(v, unit).replace(/\/.*$/, "");
+}
+
+type Measure = [size: number, name: string];
+const binary: Measure[] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB"].map((name, i) => [1024 ** i, name]);
+const decimal: Measure[] = ["", " k", " M", " G", " T", " P"].map((name, i) => [1000 ** i, name]);
+const times: Measure[] = [[1e-6, " µs"], [1e-3, " ms"], [1, " s"], [60, " min"], [3600, " h"], [86400, " d"]];
+const inSeconds: Record<string, number> = { ms: 1e-3, s: 1, days: 86400 };
+
+// axisLabels names the ticks of an axis, all in one unit: the largest that the highest of them reaches and in which all
+// have at most two decimals. The word of axisUnit stands once beside them.
+export function axisLabels(ticks: number[], unit: string): string[] {
+  const by = inSeconds[unit] ?? 1;
+  const measures = unit === "%" ? [] : unit in inSeconds ? times : unit.startsWith("bytes") ? binary : decimal;
+  const highest = Math.max(0, ...ticks.map((v) => Math.abs(v * by)));
+  let chosen = measures[0];
+  for (const m of measures) {
+    const least = m[1] === " k" ? 10 * m[0] : m[0]; // four digits are as short
+    const decimals = ticks.every((v) => {
+      const x = ((v * by) / m[0]) * 100;
+      return Math.abs(x - Math.round(x)) <= 1e-6 * Math.max(1, Math.abs(x));
+    });
+    if (highest >= least * (1 - 1e-9) && decimals) chosen = m;
+  }
+  return ticks.map((v) => (!chosen || highest === 0 ? tick(v, unit) : tickNumber((v * by) / chosen[0]) + chosen[1]));
+}
+
+// tickNumber keeps three digits that count below 1, and three decimals above.
+function tickNumber(v: number): string {
+  const a = Math.abs(v);
+  return a > 0 && a < 1 ? String(Number(v.toPrecision(3))) : v.toFixed(3).replace(/\.?0+$/, "");
 }
 
 // axisUnit is the word that stands once beside an axis; "" where the ticks carry it.
 export function axisUnit(unit: string): string {
   if (/^(bytes|s|ms|%|days)$/.test(unit)) return "";
-  return unit === "1/s" ? "per second" : unit;
+  return { "1/s": "per second", "1/h": "per hour" }[unit] ?? unit;
 }
 
 // axisTicks gives the ticks of an axis so many pixels long, at the smallest distance of the list that leaves them

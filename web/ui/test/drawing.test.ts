@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { appendTail, type Drawing, type Line, statsOf } from "../src/drawing";
+import { appendTail, type Drawing, type Line, shareOf, stateAt, stateOf, statsOf } from "../src/drawing";
+import { listed } from "../src/editor";
 import { extent, layersOf, looksOf } from "../src/layers";
 import { lineColour, lineDash } from "../src/palette";
 import { human } from "../src/units";
@@ -75,4 +76,22 @@ test("no value is never 0", () => {
   assert.equal(human(NaN, "%"), "–");
   assert.equal(human(1536, "bytes/s"), "1.5 KiB/s");
   assert.equal(human(0.00002, "s"), "20 µs");
+});
+
+// The same as graph's own figures of strips.
+test("a strip says states and the share of the time, not numbers", () => {
+  const strip = (v: (number | null)[], unit = ""): Line => ({ ...line("applier", v, "strip"), unit, states: ["yes", "connecting", "no"] });
+  const l = strip([1, 1, 0.5, 0, null]);
+  assert.deepEqual(l.v.map((_, i) => stateAt(l, i)), ["yes", "yes", "connecting", "no", "–"]);
+  assert.equal(shareOf(l), "50 % yes");
+  const mixed = { ...strip([0.907, 0.5]), min: [0, 0.5], max: [1, 0.5] };
+  assert.deepEqual([stateAt(mixed, 0), stateAt(mixed, 1), shareOf(mixed)], ["90.7 % yes", "connecting", "45.35 % yes"]);
+  assert.deepEqual([100, 50, 0].map((v) => stateOf(strip([v], "%"), v)), [0, 1, 2]);
+  assert.equal(shareOf(strip([null])), "–");
+});
+
+test("the preview names all servers that it draws", () => {
+  assert.equal(listed(["a"]), "a");
+  assert.equal(listed(["a", "b"]), "a and b");
+  assert.equal(listed(["a", "b", "c", "d", "e", "f"]), "a, b, c and 3 more");
 });
