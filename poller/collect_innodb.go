@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -85,12 +86,24 @@ func collectInnoDB(ctx context.Context, g *Gather) error {
 		} else if g.Identity.Flavour.IsMySQL() && !unknown {
 			statements = statements[:1]
 		}
+		counted := map[string]bool{} // of the redo log
 		err := g.Session.Either(ctx, func(row Row) error {
+			if name := row.Bytes(0); bytes.HasPrefix(name, []byte("log_lsn_")) {
+				counted[string(name)] = true
+			}
 			rec.Add(row.Bytes(0), row.Bytes(1))
 			return nil
 		}, statements...)
 		if err != nil {
 			return err
+		}
+		if !counted["log_lsn_checkpoint_age"] && !tellsCheckpointAge(g) {
+			err := readText()
+			if err == nil {
+				recordLog(g, rec, text, counted)
+			} else if err := noteRefusal(g, err, "the checkpoint age can't be read", grantGlobal("PROCESS", g.Account)); err != nil {
+				return err
+			}
 		}
 	} else {
 		if err := readText(); err != nil {
@@ -98,12 +111,43 @@ func collectInnoDB(ctx context.Context, g *Gather) error {
 		}
 		if text != nil {
 			rec.Number("trx_rseg_history_len", "", text.History)
-			rec.Number("log_lsn_current", "", text.LSN)
-			rec.Number("log_lsn_last_flush", "", text.Flushed)
-			rec.Number("log_lsn_last_checkpoint", "", text.Checkpoint)
-			rec.Number("log_lsn_checkpoint_age", "", text.CheckpointAge())
 		}
+		recordLog(g, rec, text, nil)
 	}
 	rec.Done()
 	return nil
+}
+
+// tellsCheckpointAge reports whether the status says how much of the redo log is in use, so that nobody needs the counters of
+// it, which are switched off unless somebody switches them on. MariaDB 10.2 to 10.4 and MySQL before 8.0.30 do not, Percona
+// Server and MariaDB up to 10.1 do; Aurora has no redo log of this kind.
+func tellsCheckpointAge(g *Gather) bool {
+	if g.Identity.Flavour == monolith.Aurora || has(g.Identity, since{mysql: v(8, 0, 30), mariadb: v(10, 5)}) {
+		return true
+	}
+	_, _, ok := g.State.Value(monolith.Metric{Name: "status.Innodb_checkpoint_age"})
+	return ok
+}
+
+// recordLog records the positions in the redo log that the text tells, under the names that counters have. counted are
+// those that are recorded already.
+func recordLog(g *Gather, rec *Recorder, text *innodbText, counted map[string]bool) {
+	if text == nil {
+		text = &innodbText{}
+	}
+	age := text.CheckpointAge()
+	for _, x := range []struct {
+		name  string
+		value monolith.Num
+	}{
+		{"log_lsn_current", text.LSN}, {"log_lsn_last_flush", text.Flushed},
+		{"log_lsn_last_checkpoint", text.Checkpoint}, {"log_lsn_checkpoint_age", age},
+	} {
+		if !counted[x.name] {
+			rec.Number(x.name, "", x.value)
+		}
+	}
+	if age.IsNone() {
+		g.Note(monolith.ProblemPartial, "the checkpoint age is not known: SHOW ENGINE INNODB STATUS names no log sequence number and last checkpoint", "")
+	}
 }

@@ -81,12 +81,51 @@ func TestInnoDBMetricsByVersion(t *testing.T) {
 			"SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE " + column: {columns: []string{"NAME", "COUNT"},
 				rows: [][]string{{"lock_deadlocks", "3"}, {"buffer_pool_pages_misc", "-40"}}},
 		}}
+		age := "absent" // the status tells it
+		if version == "5.6.51" || version == "10.4.34-MariaDB" {
+			f.answers["SHOW ENGINE INNODB STATUS"] = answer{columns: []string{"Type", "Name", "Status"},
+				rows: [][]string{{"InnoDB", "", "Log sequence number 5000\nLog flushed up to   4990\nLast checkpoint at  4200\n"}}}
+			age = "800"
+		}
 		snap, err := collect(t, innodbCollector(), server(version, ""), f)
 		if err != nil || len(f.refused) > 0 {
 			t.Errorf("%s: %v, refused %q", version, err, f.refused)
 			continue
 		}
-		wants(t, snap, map[string]string{"innodb.lock_deadlocks": "3", "innodb.buffer_pool_pages_misc": "-40", "innodb.oldest_transaction_seconds": "77"})
+		wants(t, snap, map[string]string{"innodb.lock_deadlocks": "3", "innodb.buffer_pool_pages_misc": "-40", "innodb.oldest_transaction_seconds": "77",
+			"innodb.log_lsn_checkpoint_age": age})
+	}
+}
+
+// TestCheckpointAgeIsReadOnceAndNeverSilentlyMissing: a counter that is switched on makes the text unnecessary, so does the
+// status of Percona Server; a text without it, or a refused one, is said and costs nothing else.
+func TestCheckpointAgeIsReadOnceAndNeverSilentlyMissing(t *testing.T) {
+	t.Parallel()
+	metrics := func(rows ...[]string) answer { return answer{columns: []string{"NAME", "COUNT"}, rows: rows} }
+	status := &monolith.Section{Collector: "status", NumNames: monolith.NewNames([]monolith.Metric{{Name: "status.Innodb_checkpoint_age"}}), Nums: []monolith.Num{monolith.Uint(7)}}
+	var none *monolith.State
+	for name, c := range map[string]struct {
+		metrics, text  answer
+		state          *monolith.State
+		age, problems  string
+		asksForTheText bool
+	}{
+		"counter": {metrics: metrics([]string{"log_lsn_checkpoint_age", "12"}), age: "12", problems: "[]"},
+		"status": {metrics: metrics([]string{"lock_deadlocks", "3"}), age: "absent", problems: "[]",
+			state: none.With(&monolith.Snapshot{Polled: true, Sections: []monolith.Section{*status}})},
+		"no log":  {metrics: metrics([]string{"lock_deadlocks", "3"}), text: answer{columns: []string{"Status"}, rows: [][]string{{"nothing"}}}, age: "none", problems: "[partial]", asksForTheText: true},
+		"refused": {metrics: metrics([]string{"lock_deadlocks", "3"}), text: refuse(1227, "Access denied"), age: "absent", problems: "[privilege]", asksForTheText: true},
+	} {
+		f := &fakeSession{answers: map[string]answer{
+			"SELECT COUNT(*) AS open":   {columns: []string{"open", "waiting", "oldest"}, rows: [][]string{{"0", null, null}}},
+			"SELECT NAME":               c.metrics,
+			"SHOW ENGINE INNODB STATUS": c.text,
+		}}
+		snap, err := collect(t, innodbCollector(), server("5.6.51", ""), f, func(g *Gather) { g.State = c.state })
+		if err != nil || problemKinds(snap) != c.problems || (len(f.sent) == 3) != c.asksForTheText {
+			t.Errorf("%s: %v, %v, sent %q", name, err, snap.Problems, f.sent)
+		}
+		wants(t, snap, map[string]string{"innodb.log_lsn_checkpoint_age": c.age, "innodb.transactions": "0"})
 	}
 }
 
