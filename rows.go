@@ -158,8 +158,11 @@ type AuthWay struct {
 // SchemaSizes is the result of a size scan.
 type SchemaSizes struct {
 	Taken   time.Time    `json:"taken"`
-	Tables  int          `json:"tables"`  // counted cheaply before the scan
+	Tables  int          `json:"tables"`  // base tables that were measured: the sum over Schemas
+	Views   int          `json:"views"`   // views, and sequences of MariaDB, which have no size; 0 where Sampled: not told apart
+	Listed  int          `json:"listed"`  // all that stands in the list of tables, counted cheaply before the scan
 	Sampled bool         `json:"sampled"` // the cap was reached: sums are of a part, tables may be missing
+	Hidden  bool         `json:"hidden"`  // the account has no right on all tables: those that it does not see are missing
 	Schemas []SchemaSize `json:"schemas"` // by schema and engine
 	Largest []TableSize  `json:"largest"` // the largest tables, at most ten a schema
 }
@@ -212,10 +215,11 @@ type VariableOrigin string
 
 // The origins. "" is unknown.
 const (
-	OriginCompiled  VariableOrigin = "compiled"  // the built-in default
-	OriginAuto      VariableOrigin = "auto"      // worked out by the server from other settings
-	OriginFile      VariableOrigin = "file"      // an option file
-	OriginCommand   VariableOrigin = "command"   // the command line or the environment
-	OriginPersisted VariableOrigin = "persisted" // SET PERSIST (mysqld-auto.cnf)
-	OriginSet       VariableOrigin = "set"       // SET GLOBAL since the start
+	OriginCompiled    VariableOrigin = "compiled"    // the built-in default
+	OriginAuto        VariableOrigin = "auto"        // worked out by the server from other settings
+	OriginFile        VariableOrigin = "file"        // an option file
+	OriginCommand     VariableOrigin = "command"     // the command line
+	OriginEnvironment VariableOrigin = "environment" // an environment variable, or where the program lies (basedir)
+	OriginPersisted   VariableOrigin = "persisted"   // SET PERSIST (mysqld-auto.cnf)
+	OriginSet         VariableOrigin = "set"         // SET GLOBAL since the start
 )

@@ -85,6 +85,9 @@ func collectOrigins(ctx context.Context, g *Gather) error {
 		return err
 	}
 	slices.SortFunc(list, func(a, b monolith.VariableInfo) int { return strings.Compare(a.Name, b.Name) })
+	if g.Identity.Flavour.IsMariaDB() {
+		followAliases(list)
+	}
 	g.snapshot.Variables = list
 	return nil
 }
@@ -94,10 +97,14 @@ func variableInfo(name string, row Row) monolith.VariableInfo {
 	value, known := row.Text("value")
 	standard, told := row.Text("standard")
 	switch {
-	case v.Origin == monolith.OriginCompiled && known:
-		// MySQL tells a default only in this way; MariaDB's column holds the bound of the option instead of
-		// what the server made of it.
+	case v.Origin == monolith.OriginCompiled && known && (standard == "" || value == "" || sameValue(value, standard)):
+		// MySQL tells a default only in this way, and MariaDB those of files and lists that it knows when it starts.
 		v.Changed, v.Default = new(false), hidden(name, value)
+	case v.Origin == monolith.OriginCompiled && known && derived(name):
+		v.Origin, v.Changed, v.Default = monolith.OriginAuto, new(false), hidden(name, value)
+	case v.Origin == monolith.OriginCompiled && known:
+		// MariaDB calls so, too, what was set under another name: see followAliases.
+		v.Origin, v.Changed, v.Default = "", new(true), hidden(name, standard)
 	case told:
 		v.Changed, v.Default = new(false), hidden(name, standard)
 		if known && !sameValue(value, standard) && v.Origin != monolith.OriginAuto {
@@ -124,6 +131,47 @@ func variableInfo(name string, row Row) monolith.VariableInfo {
 	return v
 }
 
+// derived reports whether MariaDB works a variable's value out at its start and yet calls it compiled in. Its column of
+// defaults then holds the bound of the option, such as 4294967295 for innodb_io_capacity_max. InnoDB's variables have no
+// other names under which they could have been set.
+func derived(name string) bool {
+	return strings.HasPrefix(name, "innodb_") || name == "sql_big_selects"
+}
+
+// aliases are the pairs of names that MariaDB has for one value. It notes where the value comes from under one of them only.
+var aliases = [][2]string{
+	{"long_query_time", "log_slow_query_time"}, {"slow_query_log", "log_slow_query"}, {"slow_query_log_file", "log_slow_query_file"},
+	{"min_examined_row_limit", "log_slow_min_examined_row_limit"}, {"tmp_table_size", "tmp_memory_table_size"},
+	{"expire_logs_days", "binlog_expire_logs_seconds"}, {"tx_isolation", "transaction_isolation"}, {"tx_read_only", "transaction_read_only"},
+}
+
+// followAliases gives variables of which the server does not tell that they were set the origin of their other name. list
+// is sorted by name.
+func followAliases(list []monolith.VariableInfo) {
+	find := func(name string) *monolith.VariableInfo {
+		i, ok := slices.BinarySearchFunc(list, name, func(v monolith.VariableInfo, name string) int { return strings.Compare(v.Name, name) })
+		if !ok {
+			return nil
+		}
+		return &list[i]
+	}
+	for _, pair := range aliases {
+		for i := range pair {
+			v, other := find(pair[i]), find(pair[1-i])
+			if v == nil || other == nil || v.Changed == nil || other.Changed == nil || v.Origin != "" && v.Origin != monolith.OriginCompiled {
+				continue
+			}
+			switch other.Origin {
+			case monolith.OriginFile, monolith.OriginCommand, monolith.OriginEnvironment, monolith.OriginSet:
+				if *other.Changed && !*v.Changed { // the name of a file, of which no default is told
+					v.Default = other.Default
+				}
+				v.Origin, v.Path, v.Changed = other.Origin, other.Path, other.Changed
+			}
+		}
+	}
+}
+
 // hidden gives a default as it may be kept.
 func hidden(name, value string) *string {
 	s := printable(string(hideSecret([]byte(name), []byte(value))))
@@ -139,8 +187,10 @@ func originOf(s string) monolith.VariableOrigin {
 		return monolith.OriginAuto
 	case "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "CONFIG":
 		return monolith.OriginFile
-	case "COMMAND_LINE", "COMMAND-LINE", "ENVIRONMENT":
+	case "COMMAND_LINE", "COMMAND-LINE":
 		return monolith.OriginCommand
+	case "ENVIRONMENT":
+		return monolith.OriginEnvironment
 	case "PERSISTED":
 		return monolith.OriginPersisted
 	case "DYNAMIC", "SQL":

@@ -51,13 +51,15 @@ func (v variableRow) Origin() string {
 		return "option file"
 	case monolith.OriginCommand:
 		return "command line"
+	case monolith.OriginEnvironment:
+		return "environment"
 	case monolith.OriginPersisted:
 		return "SET PERSIST"
 	case monolith.OriginSet:
 		return "SET"
 	}
 	if v.Set() {
-		return "not the default"
+		return "not the default; the server does not tell where it was set"
 	}
 	return ""
 }
