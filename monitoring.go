@@ -27,7 +27,7 @@ type CollectorStatus struct {
 	Interval time.Duration  `json:"-"`        // in force, after slowing down; 0 where it has none
 	Works    CollectorState `json:"state"`
 	Why      string         `json:"why,omitempty"` // why it does not fully work; "" when it does
-	// Grant is the statement that mends it, ready to be run; "" where no privilege is missing.
+	// Grant is what mends it, ready to be run, a statement a line; "" where no privilege is missing.
 	Grant string    `json:"grant,omitempty"`
 	Since time.Time `json:"since,omitzero"` // since when Why holds; zero when it works
 	// LastRun is when it last ran, successfully or not; Until is when a back-off ends. Zero: never, none.

@@ -220,7 +220,7 @@ func TestGrantsAreThoseOfTheProblem(t *testing.T) {
 			t.Errorf("%q beside %q gives %q", c.cure, c.usual, got)
 		}
 	}
-	if got := addGrant(addGrant(addGrant("", usual), own), usual); got != usual+" "+own {
+	if got := addGrant(addGrant(addGrant("", usual), own), usual); got != usual+"\n"+own {
 		t.Errorf("both are %q", got)
 	}
 }

@@ -85,7 +85,8 @@ func processOf(row Row, own uint64) monolith.Process {
 }
 
 // onlyOwn reports whether other people's threads are hidden: without PROCESS the list holds those of the
-// own account only, without any error. The server's status knows how many threads there are.
+// own account only, without any error. Where the account's rights are not known, the number of threads in the server's
+// status tells; threads of the server itself, which it does not count, then stay unseen.
 func onlyOwn(ctx context.Context, g *Gather, rows []monolith.Process) (bool, error) {
 	var me string
 	for i := range rows {
@@ -98,12 +99,15 @@ func onlyOwn(ctx context.Context, g *Gather, rows []monolith.Process) (bool, err
 			return false, nil // threads of the server itself, too, are visible only with the privilege
 		}
 	}
+	if g.rights.known {
+		return !g.rights.has("PROCESS"), nil
+	}
 	var connected monolith.Num
 	err := g.Session.Query(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", func(row Row) error {
 		connected, _ = monolith.ParseNum(row.Bytes(1))
 		return nil
 	})
-	return float64(len(rows)) < connected.Float64(), err
+	return !(float64(len(rows)) >= connected.Float64()), err // also where it is not told
 }
 
 // activity is the group that a thread belongs to.

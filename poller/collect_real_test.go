@@ -63,7 +63,7 @@ func (w *watched) poll(t *testing.T, mayFail ...string) (*monolith.Snapshot, map
 		part := &monolith.Snapshot{}
 		g := &Gather{
 			Session: &use{s: w.session, maxBytes: c.MaxBytes, limit: 10 * time.Second}, Server: w.server, Identity: w.session.identity,
-			Account: w.session.account, Now: snap.At, Variables: w.vars, State: w.state, snapshot: part, collector: c, memory: w.memories[c.Name],
+			Account: w.session.account, rights: w.session.rights, Now: snap.At, Variables: w.vars, State: w.state, snapshot: part, collector: c, memory: w.memories[c.Name],
 		}
 		if c.Host {
 			g.Session = nil
@@ -172,6 +172,15 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			}
 			if n := value(t, snap, "innodb.trx_rseg_history_len", ""); n < 0 {
 				t.Errorf("history list length %v", n)
+			}
+			// MySQL 5.6 does not count it unless somebody switches the counter on: its text tells.
+			if f.name == "MySQL 5.6" {
+				lsn, age := value(t, snap, "innodb.log_lsn_current", ""), value(t, snap, "innodb.log_lsn_checkpoint_age", "")
+				if last := value(t, snap, "innodb.log_lsn_last_checkpoint", ""); !(lsn > 0) || age != lsn-last {
+					t.Errorf("checkpoint age %v of the log from %v to %v", age, last, lsn)
+				}
+			} else if n := value(t, snap, "status.Innodb_checkpoint_age", ""); !(n >= 0) {
+				t.Errorf("checkpoint age %v", n)
 			}
 			if n := value(t, snap, "server.processes_total", ""); n < 1 {
 				t.Errorf("%v processes", n)

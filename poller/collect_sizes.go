@@ -40,7 +40,7 @@ func sizesCollector() *Collector {
 		// one that lets nobody read what is in the table.
 		Grant:   func(_ monolith.Identity, account string) string { return grantGlobal("SHOW VIEW", account) },
 		Collect: collectSizes,
-		Check:   noteHidden,
+		Check:   checkSizes,
 	}
 }
 
@@ -68,21 +68,59 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	}
 	sizes := &monolith.SchemaSizes{Taken: g.Now, Schemas: []monolith.SchemaSize{}, Largest: []monolith.TableSize{}}
 	scan := sizeScan{g: g, sizes: sizes, sharedAt: -1}
-	type schema struct {
-		name   string
-		tables int
-	}
-	var schemas []schema
-	err := g.Session.Query(ctx, limited(g.Identity, countTables), func(row Row) error {
-		s := schema{name: first(row.Text("table_schema")), tables: number(row, "n")}
-		sizes.Tables += s.tables
-		schemas = append(schemas, s)
-		return nil
-	})
+	schemas, err := countedSchemas(ctx, g)
 	if err != nil {
 		return err
 	}
-	if sizes.Tables <= tablesAtOnce {
+	for _, s := range schemas {
+		sizes.Listed += s.tables
+	}
+	sizes.Hidden = noteHidden(g, len(schemas))
+	if sizes.Hidden && sizes.Listed == 0 {
+		sizes = nil // what can't be seen is not 0
+	}
+	if sizes != nil {
+		if err := scan.all(ctx, schemas); err != nil {
+			return err
+		}
+		g.snapshot.Schemas = sizes
+	}
+	files, err := tablespaceBytes(ctx, g)
+	if err := noteRefusal(g, err, "the size of the files can't be read", grantGlobal("PROCESS", g.Account)); err != nil {
+		return err
+	}
+	recordSizes(g, sizes, files)
+	return nil
+}
+
+// countedSchema is a schema with how many names it lists, views among them.
+type countedSchema struct {
+	name   string
+	tables int
+}
+
+// countedSchemas gives the schemas in which anything is visible.
+func countedSchemas(ctx context.Context, g *Gather) (schemas []countedSchema, err error) {
+	err = g.Session.Query(ctx, limited(g.Identity, countTables), func(row Row) error {
+		schemas = append(schemas, countedSchema{name: first(row.Text("table_schema")), tables: number(row, "n")})
+		return nil
+	})
+	return schemas, err
+}
+
+// checkSizes looks whether the account sees the tables, and measures none.
+func checkSizes(ctx context.Context, g *Gather) error {
+	schemas, err := countedSchemas(ctx, g)
+	if err == nil {
+		noteHidden(g, len(schemas))
+	}
+	return err
+}
+
+// all scans what was counted.
+func (scan *sizeScan) all(ctx context.Context, schemas []countedSchema) error {
+	g, sizes := scan.g, scan.sizes
+	if sizes.Listed <= tablesAtOnce {
 		if err := scan.tables(ctx, "TABLE_SCHEMA NOT IN "+systemSchemas, 0); err != nil {
 			return err
 		}
@@ -90,7 +128,7 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	}
 	// Beyond that one schema a statement, so that polls get their turn in between. Small schemas first:
 	// the cap then leaves out the fewest schemas.
-	slices.SortStableFunc(schemas, func(a, b schema) int { return cmp.Compare(a.tables, b.tables) })
+	slices.SortStableFunc(schemas, func(a, b countedSchema) int { return cmp.Compare(a.tables, b.tables) })
 	left := maxScannedTables
 	for _, s := range schemas {
 		limit := 0
@@ -105,11 +143,16 @@ func collectSizes(ctx context.Context, g *Gather) error {
 			return err
 		}
 	}
-	if err := noteHidden(ctx, g); err != nil {
-		return err
+	for _, s := range sizes.Schemas {
+		sizes.Tables += s.Tables
 	}
 	if sizes.Sampled {
-		g.Note(monolith.ProblemPartial, fmt.Sprintf("there are %d tables: sizes are of the first %d", sizes.Tables, maxScannedTables), "")
+		g.Note(monolith.ProblemPartial, fmt.Sprintf("there are %d tables and views: sizes are of the first %d", sizes.Listed, maxScannedTables), "")
+	} else {
+		sizes.Views = max(0, sizes.Listed-sizes.Tables) // a table made since was not counted
+	}
+	if scan.broken > 0 {
+		g.Note(monolith.ProblemPartial, fmt.Sprintf("the server can't open %d of the tables, such as %s: they are missing from the sums", scan.broken, scan.firstBroken), "")
 	}
 	slices.SortFunc(sizes.Largest, func(a, b monolith.TableSize) int {
 		return cmp.Or(cmp.Compare(b.Data+b.Index, a.Data+a.Index), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Table, b.Table))
@@ -117,12 +160,6 @@ func collectSizes(ctx context.Context, g *Gather) error {
 	if len(sizes.Largest) > maxLargestAltogether {
 		sizes.Largest = slices.Clone(sizes.Largest[:maxLargestAltogether])
 	}
-	files, err := tablespaceBytes(ctx, g)
-	if err := noteRefusal(g, err, "the size of the files can't be read", grantGlobal("PROCESS", g.Account)); err != nil {
-		return err
-	}
-	recordSizes(g, sizes, files)
-	g.snapshot.Schemas = sizes
 	return nil
 }
 
@@ -145,26 +182,22 @@ func tablespaceBytes(ctx context.Context, g *Gather) (total monolith.Num, err er
 	return total, err
 }
 
-// tableRights are the rights that make tables visible when they are held globally.
-const tableRights = "('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'DROP', 'REFERENCES', 'INDEX', 'ALTER', 'SHOW VIEW', 'CREATE VIEW'," +
-	" 'TRIGGER', 'DELETE HISTORY')"
-
-// noteHidden says when tables may be hidden from the account: the answer is then too small, without any error.
-func noteHidden(ctx context.Context, g *Gather) error {
-	if g.Account == "" {
-		return nil
+// noteHidden says when tables may be hidden from the account: the answer is then too small, without any error. schemas is
+// the number of those in which something is visible.
+func noteHidden(g *Gather, schemas int) bool {
+	if g.rights.known && g.rights.seesAllTables() || !g.rights.known && schemas > 0 {
+		return false
 	}
-	visible := false
-	err := g.Session.Query(ctx, "SELECT COUNT(*) AS n FROM information_schema.USER_PRIVILEGES WHERE GRANTEE = "+
-		quoteText(quoteAccount(g.Account))+" AND PRIVILEGE_TYPE IN "+tableRights, func(row Row) error {
-		visible = number(row, "n") > 0
-		return nil
-	})
-	if err == nil && !visible {
-		g.Note(monolith.ProblemPartial, "Monolith's account holds no global right on tables: schemas on which it has none are not measured",
-			g.grant())
+	text := "Monolith's account sees a table in no schema, so there may be some that it has no right on: nothing is measured"
+	if schemas > 0 {
+		only := fmt.Sprintf("%d schemas", schemas)
+		if schemas == 1 {
+			only = "1 schema"
+		}
+		text = "Monolith's account holds no global right on tables and sees only " + only + ": tables that it has no right on are missing from all sums"
 	}
-	return err
+	g.Note(monolith.ProblemPartial, text, g.grant())
+	return true
 }
 
 // sizeScan adds up tables over one or several statements.
@@ -175,6 +208,9 @@ type sizeScan struct {
 	// it is counted once, with the first schema that has such a table.
 	shared   int64
 	sharedAt int // in sizes.Schemas; −1: none yet
+	// Tables that the server can't open have no size.
+	broken      int
+	firstBroken string
 }
 
 // tables adds up the tables that a condition on TABLE_SCHEMA picks; limit > 0 stops after that many.
@@ -196,7 +232,10 @@ func (scan *sizeScan) tables(ctx context.Context, condition string, limit int) e
 			Rows:   bytesOf(row, "table_rows"), Data: bytesOf(row, "data_length"), Index: bytesOf(row, "index_length"), Free: bytesOf(row, "data_free"),
 		}
 		if t.Engine == "" {
-			t.Engine = "unknown" // a table that could not be opened
+			t.Engine = unopened
+			if scan.broken++; scan.broken == 1 {
+				scan.firstBroken = t.Schema + "." + t.Table
+			}
 		}
 		k := key{t.Schema, t.Engine}
 		i, ok := places[k]
@@ -231,6 +270,9 @@ func (scan *sizeScan) tables(ctx context.Context, condition string, limit int) e
 	}
 	return nil
 }
+
+// unopened stands for the engine of tables that the server can't open.
+const unopened = "unknown"
 
 func sharedTablespace(variables map[string]string) bool {
 	v := variables["innodb_file_per_table"]
@@ -268,7 +310,17 @@ func quoteText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
 }
 
+// recordSizes records the sums; those of nil, where nothing could be seen, have no value.
 func recordSizes(g *Gather, sizes *monolith.SchemaSizes, files monolith.Num) {
+	rec := g.Recorder("schema")
+	if sizes == nil {
+		for _, name := range []string{"total_data_bytes", "total_index_bytes", "total_free_bytes", "total_tables"} {
+			rec.Number(name, "", monolith.Num{})
+		}
+		rec.Number("total_file_bytes", "", files)
+		rec.Done()
+		return
+	}
 	var total monolith.SchemaSize
 	bySchema, byEngine := map[string]*monolith.SchemaSize{}, map[string]*monolith.SchemaSize{}
 	add := func(m map[string]*monolith.SchemaSize, key string, s monolith.SchemaSize) {
@@ -282,7 +334,6 @@ func recordSizes(g *Gather, sizes *monolith.SchemaSizes, files monolith.Num) {
 		add(byEngine, s.Engine, s)
 		addSize(&total, s)
 	}
-	rec := g.Recorder("schema")
 	rec.Number("total_data_bytes", "", monolith.Int(total.Data))
 	rec.Number("total_index_bytes", "", monolith.Int(total.Index))
 	rec.Number("total_free_bytes", "", monolith.Int(total.Free))
@@ -305,13 +356,17 @@ func recordSizes(g *Gather, sizes *monolith.SchemaSizes, files monolith.Num) {
 	}
 	for _, name := range sortedKeys(byEngine) {
 		s := byEngine[name]
-		rec.Number("engine_data_bytes", name, monolith.Int(s.Data))
-		rec.Number("engine_index_bytes", name, monolith.Int(s.Index))
+		data, index := monolith.Int(s.Data), monolith.Int(s.Index)
+		if name == unopened {
+			data, index = monolith.Num{}, monolith.Num{}
+		}
+		rec.Number("engine_data_bytes", name, data)
+		rec.Number("engine_index_bytes", name, index)
 		rec.Number("engine_tables", name, monolith.Int(int64(s.Tables)))
 	}
-	// That there are none of these decides whether the graphs of their caches are drawn.
+	// That there are none of these decides whether the graphs of their caches are drawn. Who sees a part can't say it.
 	for _, name := range []string{"MyISAM", "Aria"} {
-		if byEngine[name] == nil {
+		if byEngine[name] == nil && !sizes.Hidden && !sizes.Sampled && byEngine[unopened] == nil {
 			rec.Number("engine_tables", name, monolith.Uint(0))
 		}
 	}

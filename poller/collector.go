@@ -65,6 +65,7 @@ type Gather struct {
 	Identity monolith.Identity
 	Account  string    // user@host as the server sees us, '' when unknown
 	Now      time.Time // the poll's At
+	rights   rights    // of the connection
 	// Variables are the global variables as last read on this connection, by name; nil before the
 	// first read.
 	Variables map[string]string

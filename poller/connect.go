@@ -177,7 +177,7 @@ func (s *session) identify(ctx context.Context, u *use) error {
 	})
 }
 
-// greet asks who we are and what the server's clock says. It may fail without harm.
+// greet asks who we are, what we may see, and what the server's clock says. It may fail without harm.
 func (s *session) greet(ctx context.Context, u *use) error {
 	began := time.Now()
 	err := u.Query(ctx, "SELECT CURRENT_USER(), USER(), CONNECTION_ID(), "+clockFunction(s.identity), func(r Row) error {
@@ -188,6 +188,9 @@ func (s *session) greet(ctx context.Context, u *use) error {
 		s.clockGap = clockGap(r.Bytes(3), began, time.Now(), s.identity)
 		return nil
 	})
+	if err == nil {
+		s.rights, err = s.readRights(ctx, u)
+	}
 	if s.ended != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (p *poll) gatherFor(c *Collector, s *session) (*Gather, *result) {
 		if p.isLong(c) {
 			r.use.limit = statementLimit(c.Timeout)
 		}
-		g.Session, g.Account = r.use, s.account
+		g.Session, g.Account, g.rights = r.use, s.account, s.rights
 		if c.Grant != nil && s.account != "" && !isAnonymous(s.account, p.server.Endpoint.User) {
 			r.grant = c.Grant(ps.identity, quoteAccount(s.account))
 		}

@@ -269,15 +269,15 @@ func grantFor(p monolith.Problem, usual string) string {
 	return usual
 }
 
-// addGrant puts a statement behind others, each once.
+// addGrant puts a statement below others, each once.
 func addGrant(statements, another string) string {
 	switch {
 	case statements == "":
 		return another
-	case strings.Contains(statements, another):
+	case slices.Contains(strings.Split(statements, "\n"), another):
 		return statements
 	}
-	return statements + " " + another
+	return statements + "\n" + another
 }
 
 // needsGrant reports whether a privilege mends a problem.

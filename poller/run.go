@@ -183,6 +183,11 @@ func (p *poll) database(ctx, life context.Context) {
 	if p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...); ps.session == nil {
 		return
 	}
+	if p.remade == 0 && (p.all || time.Since(ps.clockAt) > clockEvery) {
+		if p.renewRights(ctx); ps.session == nil {
+			return
+		}
+	}
 	status := p.t.p.collectors[0]
 	if !p.status(ctx, status) {
 		return
@@ -221,7 +226,7 @@ func (p *poll) database(ctx, life context.Context) {
 	}
 }
 
-// clockEvery is how often the clocks are compared.
+// clockEvery is how often the clocks are compared, and the account's rights with those of the login.
 const clockEvery = 10 * time.Minute
 
 // sessionEnded looks whether the connection is gone, without waiting for a statement that runs on it.

@@ -31,6 +31,7 @@ type session struct {
 	id       uint64 // the thread's id on the server
 	account  string // CURRENT_USER(): the account that the grants are made to
 	client   string // USER(): who we are and whence, as the server sees it
+	rights   rights // of the login
 	identity monolith.Identity
 	vars     map[string]string // what identityStatement gave, by lower-case name
 	refused  []string          // set-up statements that the server refused

@@ -116,8 +116,22 @@ func (s *Server) processesPage(w http.ResponseWriter, r *http.Request) error {
 // schemasTab lists sizes.
 type schemasTab struct {
 	serverPage
-	Sizes  *monolith.SchemaSizes
-	Totals monolith.SchemaSize
+	Sizes    *monolith.SchemaSizes
+	Totals   monolith.SchemaSize
+	Problems []monolith.Problem // of the scan: why nothing is known, or what is missing
+}
+
+// Counted says how many tables were measured, and what else stands beside them.
+func (d *schemasTab) Counted() string {
+	s := plural(d.Totals.Tables, "table")
+	if d.Sizes.Views == 0 {
+		return s
+	}
+	s += ", and " + plural(d.Sizes.Views, "view")
+	if d.State.Identity.Flavour.IsMariaDB() {
+		s += " or " + strings.TrimLeft(plural(d.Sizes.Views, "sequence"), "0123456789 ")
+	}
+	return s + " without a size"
 }
 
 func (s *Server) schemasPage(w http.ResponseWriter, r *http.Request) error {
@@ -126,6 +140,13 @@ func (s *Server) schemasPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	data := schemasTab{serverPage: p}
+	if p.State != nil {
+		for _, problem := range p.State.Problems {
+			if problem.Collector == "sizes" {
+				data.Problems = append(data.Problems, problem)
+			}
+		}
+	}
 	if p.State != nil && p.State.Schemas != nil {
 		sizes := *p.State.Schemas
 		sizes.Schemas, sizes.Largest = slices.Clone(sizes.Schemas), slices.Clone(sizes.Largest)
@@ -165,7 +186,7 @@ func (s *Server) accountsPage(w http.ResponseWriter, r *http.Request) error {
 type monitoringTab struct {
 	serverPage
 	Collectors []monolith.CollectorStatus
-	Grants     []string
+	Grants     []string // statements, each once
 	Account    string
 }
 
@@ -176,8 +197,10 @@ func (s *Server) monitoringPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data := monitoringTab{serverPage: p, Collectors: s.poller.Collectors(p.Server.ID)}
 	for _, c := range data.Collectors {
-		if c.Grant != "" && !slices.Contains(data.Grants, c.Grant) {
-			data.Grants = append(data.Grants, c.Grant)
+		for statement := range strings.Lines(c.Grant) {
+			if statement = strings.TrimSpace(statement); statement != "" && !slices.Contains(data.Grants, statement) {
+				data.Grants = append(data.Grants, statement)
+			}
 		}
 	}
 	return s.render(w, r, "monitoring", &data)
