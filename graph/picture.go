@@ -223,7 +223,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 			y = ry
 		}
 		if l.Style == StyleStrip {
-			d.paintStrip(c, k, l, x, top+10+stripRow*float64(strips))
+			d.paintStrip(c, k, l, x, top+10+stripRow*float64(strips), pd.onlyStrips())
 			strips++
 			continue
 		}

@@ -91,8 +91,9 @@ func (p Picture) plotHeight(pd *PanelDrawing) float64 {
 	return min(float64(p.Height), 20+stripRow*float64(visible(pd)))
 }
 
-// paintStrip draws a state over time as coloured boxes, one as long as the state stays.
-func (d *Drawing) paintStrip(c canvas, k ink, l *Line, x scale, y float64) {
+// paintStrip draws a state over time as coloured boxes, one as long as the state stays. Its name stands beside it where
+// there is no axis and it fits, and else on it.
+func (d *Drawing) paintStrip(c canvas, k ink, l *Line, x scale, y float64, alone bool) {
 	n := min(len(l.V), len(d.Times))
 	for i, j := 0, 0; i < n; i = j {
 		for j = i + 1; j < n && !math.IsNaN(l.V[i]) && !math.IsNaN(l.V[j]) && l.stateOf(l.V[i]) == l.stateOf(l.V[j]); {
@@ -104,5 +105,9 @@ func (d *Drawing) paintStrip(c canvas, k ink, l *Line, x scale, y float64) {
 		from, to := max(x.from, x.at(float64(d.Times[i]))), min(x.to, x.at(float64(d.Times[j-1]+d.Step))+0.3)
 		c.rect(from, y, max(0, to-from), 14, []string{k.good, k.between, k.bad}[l.stateOf(l.V[i])], 0.85)
 	}
-	c.text(x.from+4, y+11, clean(label(l)), "start", k.text, fontSize, true)
+	if name := clean(label(l)); alone && c.textWidth(name, fontSize) < x.from-12 {
+		c.text(x.from-6, y+11, name, "end", k.faint, fontSize, false)
+	} else {
+		c.text(x.from+4, y+11, name, "start", k.text, fontSize, true)
+	}
 }

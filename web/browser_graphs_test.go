@@ -56,6 +56,10 @@ func TestBrowserLegendsNameLinesWhole(t *testing.T) {
 		b.Until(`[...document.querySelectorAll(".legend button > span")].every((e) => e.scrollWidth <= e.clientWidth + 1 && getComputedStyle(e).textOverflow !== "ellipsis")`, browsertest.Patience)
 		b.Until(`[...document.querySelectorAll(".legend button")].every((e) => e.title.startsWith(e.textContent + "\n") && e.title.split("\n").length === 3)`, browsertest.Patience)
 		b.Until(`[...document.querySelectorAll(".legend-box")].every((e) => e.scrollWidth <= e.clientWidth)`, browsertest.Patience)
+		// A word is not broken where it would fit.
+		b.Open(url + "/servers/db2/graphs/replication-flow")
+		b.Wait(".graph canvas")
+		b.Until(`[...document.querySelectorAll(".legend button > span")].filter((e) => /^received$/.test(e.textContent.split(" · ").at(-1))).every((e) => e.getClientRects().length && e.offsetHeight < 30)`, browsertest.Patience)
 	}
 }
 

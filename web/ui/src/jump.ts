@@ -42,7 +42,7 @@ async function values(words: string[], signal: AbortSignal): Promise<Place[]> {
   const server = document.querySelector<HTMLElement>(".head[data-server]")?.dataset.server;
   const word = words.reduce((longest, w) => (w.length > longest.length ? w : longest), "");
   if (!server || word.length < 3) return [];
-  const q = new URLSearchParams({ prefix: word, server, limit: "40" });
+  const q = new URLSearchParams({ prefix: word, server, limit: "1000" });
   const { names } = await getJSON<{ names: Name[] }>(at("api", "v1", "names") + "?" + q, signal);
   return names.filter((n) => n.here !== false).map(({ name, kind }) => {
     const variable = /^variable\.([^[]+)$/.exec(name);
@@ -68,7 +68,7 @@ function rank(place: Place, words: string[]): number {
 // openJumper shows the box.
 export function openJumper(): void {
   if (document.querySelector("#jumper")) return;
-  const input = el("input", { type: "search", placeholder: "Server, graph, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
+  const input = el("input", { type: "search", placeholder: document.querySelector(".head[data-server]") ? "Server, graph, variable, status value …" : "Server, graph, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
   const list = el("ul", { id: "jump-list", role: "listbox", "aria-label": "Places" });
   const none = el("p", { class: "none", role: "status" });
   const d = el("dialog", { id: "jumper", class: "jumper", "aria-label": "Jump to" }, input, list, none);

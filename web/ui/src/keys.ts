@@ -5,7 +5,7 @@ import { at } from "./net";
 import { openJumper } from "./jump";
 
 const help: [string, string][] = [
-  ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server or graph"], ["g s", "servers"], ["g g", "graphs of your own"], ["g c", "settings"],
+  ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server, graph or page, and to values of the server at hand"], ["g s", "servers"], ["g g", "graphs of your own"], ["g c", "settings"],
   ["t", "range and time zone"], ["← →", "earlier, later"], ["− +", "zoom out, in"], ["Backspace", "the range before"], ["k", "wall mode: large, without bars"], ["Esc", "close; else the range before, or a step up"], ["click", "on a number: copy its exact value"],
 ];
 
