@@ -64,7 +64,7 @@ const (
 
 // TestStep is one step of a live connection test. Texts are masked.
 type TestStep struct {
-	Name   string        `json:"name"`  // resolve, connect, tls, login, version, or a collector's name
+	Name   string        `json:"name"`  // resolve, connect, tls, login, version, a collector's name, or twin: another entry of the address
 	Title  string        `json:"title"` // "Resolve the name"
 	Result StepResult    `json:"result"`
 	Text   string        `json:"text,omitempty"`  // what was found, or what went wrong

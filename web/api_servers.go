@@ -442,7 +442,7 @@ func (s *Server) tryServer(ctx context.Context, server monolith.Server) (monolit
 	}
 	report := s.poller.Test(ctx, server)
 	if twin, err := s.twin(ctx, &server); err == nil && twin != "" {
-		report.Steps = append(report.Steps, monolith.TestStep{Name: "twin", Title: "Not watched yet", Result: monolith.StepWarn, Text: alreadyWatched(twin)})
+		report.Steps = append(report.Steps, monolith.TestStep{Name: "twin", Title: "Look for another entry of this address", Result: monolith.StepWarn, Text: alreadyWatched(twin)})
 	}
 	return report, nil
 }

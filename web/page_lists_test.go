@@ -21,7 +21,7 @@ func TestProcessListSaysHowOldItIs(t *testing.T) {
 	x.clock = noon.Add(63 * time.Second)
 	page := x.html(t, "/servers/db1/processes?q=shop&idle=1").body
 	text := tags.ReplaceAllString(page, "")
-	if !strings.Contains(text, "list read 53 s ago") || strings.Contains(text, "values from 3 s ago") {
+	if !strings.Contains(text, "list read 53 s ago") || !strings.Contains(text, "last poll 3 s ago") || strings.Contains(text, "values from 3 s ago") {
 		t.Error("the page does not say that the list is 53 s old, or says that it is 3 s old")
 	}
 	form := cutBetween(t, page, `action="/servers/db1/do/poll"`, "</form>")
