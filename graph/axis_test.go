@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -158,26 +160,55 @@ func marked() *Drawing {
 
 // The words of the axes and the signs of the marks have rows of their own.
 func TestPictureTextsStandApart(t *testing.T) {
+	unmarked := marked()
+	unmarked.Marks = nil
 	for _, p := range []Picture{{}, {Untitled: true, Width: 360}, {Width: 640, Height: 120}, {Dark: true, Width: 1200}} {
-		texts, height := textsOf(t, marked(), p)
-		found := map[string]bool{}
-		for i, a := range texts {
-			found[a.text] = true
-			if a.bottom > height || a.top < 0 {
-				t.Errorf("%+v: %q stands outside", p, a.text)
-			}
-			for _, b := range texts[:i] {
-				if a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom {
-					t.Errorf("%+v: %q stands on %q", p, a.text, b.text)
+		for _, d := range []*Drawing{marked(), unmarked} {
+			texts, height := textsOf(t, d, p)
+			signs := signsOf(t, d, p)
+			found := map[string]bool{}
+			for i, a := range texts {
+				found[a.text] = true
+				if a.bottom > height || a.top < 0 {
+					t.Errorf("%+v: %q stands outside", p, a.text)
+				}
+				for _, b := range append(texts[:i:i], signs...) {
+					if a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom {
+						t.Errorf("%+v: %q stands on %q", p, a.text, b.text)
+					}
 				}
 			}
-		}
-		for _, want := range []string{"transactions", "retries/h", "bytes/s", "32 KiB"} {
-			if !found[want] {
-				t.Errorf("%+v: the picture does not say %s", p, want)
+			for _, want := range []string{"transactions", "retries/h", "bytes/s", "32 KiB"} {
+				if !found[want] {
+					t.Errorf("%+v: the picture does not say %s", p, want)
+				}
+			}
+			if (len(signs) > 0) != (len(d.Marks) > 0) {
+				t.Errorf("%+v: %d strokes of signs for %d marks", p, len(signs), len(d.Marks))
 			}
 		}
 	}
+}
+
+// signsOf reads where the strokes of the marks' signs stand; no other line is as wide.
+func signsOf(t *testing.T, d *Drawing, p Picture) (signs []written) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := d.SVG(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`points="([^"]*)" stroke="[^"]*" stroke-width="1.3"`).FindAllStringSubmatch(out.String(), -1) {
+		w := written{"a sign", math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
+		for pair := range strings.FieldsSeq(m[1]) {
+			var x, y float64
+			if _, err := fmt.Sscanf(pair, "%g,%g", &x, &y); err != nil {
+				t.Fatal(err)
+			}
+			w.left, w.right, w.top, w.bottom = min(w.left, x), max(w.right, x), min(w.top, y), max(w.bottom, y)
+		}
+		signs = append(signs, w)
+	}
+	return signs
 }
 
 func TestPicturesExplainTheirMarks(t *testing.T) {

@@ -72,3 +72,12 @@ func TestBrowserThreadsAreStates(t *testing.T) {
 	b.Until(`[...document.querySelectorAll(".legend.states, .states .legend")].length === 1`, browsertest.Patience)
 	b.Until(`((rows) => rows.length === 2 && rows.every((r) => /^(receiver|applier)$/.test(r.querySelector("th").textContent.split(" · ").at(-1)) && !/\d\.\d|^[01]$/.test(r.cells[1].textContent) && /^(yes|connecting|no)$/.test(r.cells[1].textContent) && /^[\d.]+ % yes$/.test(r.cells[3].textContent)))([...document.querySelectorAll(".states .legend tbody tr")])`, browsertest.Patience)
 }
+
+// The words of the axes have a row above that of the marks' signs, and there is none where the labels carry the unit.
+func TestBrowserPlotsLeaveRoomForWords(t *testing.T) {
+	_, b, url := openFleet(t, 3)
+	for graph, room := range map[string]string{"query-rate": "27", "buffer-pool-pages": "14"} {
+		b.Open(url + "/servers/db1/graphs/" + graph)
+		b.Until("document.querySelector('.u-over')?.offsetTop === "+room, browsertest.Patience)
+	}
+}
