@@ -93,6 +93,14 @@ func axisUnit(unit string) string {
 	return unit
 }
 
+// rightWord is that of the right axis; "" where nothing is drawn on it.
+func (pd *PanelDrawing) rightWord() string {
+	if !pd.hasRight() {
+		return ""
+	}
+	return axisUnit(pd.Right)
+}
+
 // tickDistance rounds a distance of ticks up to one that reads well in the unit.
 func tickDistance(raw float64, unit string) float64 {
 	if strings.HasPrefix(unit, "bytes") && raw > 1 {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -209,6 +210,15 @@ func signsOf(t *testing.T, d *Drawing, p Picture) (signs []written) {
 		signs = append(signs, w)
 	}
 	return signs
+}
+
+func TestAnAxisWithoutLinesHasNoWord(t *testing.T) {
+	d := marked()
+	d.Panels[0].Lines[1].Hidden = true
+	texts, _ := textsOf(t, d, Picture{})
+	if slices.ContainsFunc(texts, func(w written) bool { return w.text == "retries/h" }) {
+		t.Error("the word of an axis stands there without it")
+	}
 }
 
 func TestPicturesExplainTheirMarks(t *testing.T) {

@@ -98,7 +98,7 @@ func (p Picture) panelHeight(d *Drawing, pd *PanelDrawing) float64 {
 
 // wordRow gives the height of the row in which the words of a panel's axes stand, so that they meet no label.
 func (p Picture) wordRow(pd *PanelDrawing) float64 {
-	if p.Bare || pd.onlyStrips() || axisUnit(pd.Unit) == "" && axisUnit(pd.Right) == "" {
+	if p.Bare || pd.onlyStrips() || axisUnit(pd.Unit) == "" && pd.rightWord() == "" {
 		return 0
 	}
 	return wordHeight
@@ -179,7 +179,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 	}
 	if row := p.wordRow(pd); row > 0 {
 		c.text(12, top+11, clean(axisUnit(pd.Unit)), "start", k.faint, fontSize, false)
-		c.text(float64(p.Width)-14, top+11, clean(axisUnit(pd.Right)), "end", k.faint, fontSize, false)
+		c.text(float64(p.Width)-14, top+11, clean(pd.rightWord()), "end", k.faint, fontSize, false)
 		top += row
 	}
 	signs := top
