@@ -305,3 +305,12 @@ func TestApplies(t *testing.T) {
 		}
 	}
 }
+
+// TestAvailabilityCountsPollsThatWereRead: a server that answers and lets nobody in was not available to the poller.
+func TestAvailabilityCountsPollsThatWereRead(t *testing.T) {
+	t.Parallel()
+	d := drawOne(t, history{"server.up": 1, "server.polled": 0, "status.Uptime": 5}, state(monolith.MySQL, "8.4.0", map[string]string{"port": "1"}), "uptime")
+	if got := *find(t, d, "answered polls").Stats.Last; got != 0 {
+		t.Errorf("a server that refuses each login is drawn as %v %% available", got)
+	}
+}

@@ -27,7 +27,7 @@ type hourColumn struct {
 
 // hourColumns are the columns of table hourly, in its order.
 var hourColumns = []hourColumn{
-	{"availability_percent", percentAvg, []string{"server.up"}},
+	{"availability_percent", percentAvg, []string{"server.polled"}},
 	{"uptime_seconds", last, []string{"status.Uptime"}},
 	{"questions_rate", rate, []string{"status.Questions"}},
 	{"queries_rate", rate, []string{"status.Queries"}},

@@ -174,3 +174,12 @@ func TestPragmasHoldOnEveryConnection(t *testing.T) {
 		t.Error("the pool for reading writes")
 	}
 }
+
+// TestHourlyAvailabilityCountsPollsThatWereRead: as the pages do; a server that only answers is not available.
+func TestHourlyAvailabilityCountsPollsThatWereRead(t *testing.T) {
+	for _, c := range hourColumns {
+		if c.name == "availability_percent" && !slices.Equal(c.metrics, []string{"server.polled"}) {
+			t.Errorf("availability is made of %v", c.metrics)
+		}
+	}
+}

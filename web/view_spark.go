@@ -11,7 +11,7 @@ import (
 
 // What a sparkline of the first screen shows. The script's own (ui/src/sparks.ts) shows the same.
 const (
-	sparkFormula = "rate(status.Questions)"
+	sparkFormula = "greatest(0, rate(status.Questions) - (rate(self.Questions) ?? 0))"
 	sparkSpan    = 3 * time.Hour
 	sparkStep    = 3 * time.Minute
 	week         = 7 * 24 * time.Hour

@@ -48,7 +48,7 @@ export class Sparks {
     const need = [...this.onScreen].filter((e) => !e.querySelector("svg") || now - (this.drawn.get(e.dataset.spark!) ?? 0) > 55).slice(0, 120);
     if (need.length === 0) return;
     const ask = (shift: number): Promise<Answer> => {
-      const q = new URLSearchParams({ expr: "rate(status.Questions)", from: String(now - span - shift), to: String(now - shift), step: String(step) });
+      const q = new URLSearchParams({ expr: "greatest(0, rate(status.Questions) - (rate(self.Questions) ?? 0))", from: String(now - span - shift), to: String(now - shift), step: String(step) });
       for (const e of need) q.append("server", e.dataset.spark!);
       return getJSON<Answer>(at("api", "v1", "series") + "?" + q);
     };
