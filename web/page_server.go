@@ -192,7 +192,11 @@ func factsOf(p *serverPage) []fact {
 			data += sch.Data + sch.Index
 			schemas[sch.Schema] = true
 		}
-		add("Data", graph.Format(float64(data), "bytes"), plural(len(schemas), "schema"), "data and indexes")
+		detail := plural(len(schemas), "schema")
+		if st.Schemas.Hidden || st.Schemas.Sampled {
+			detail += ", as far as seen"
+		}
+		add("Data", graph.Format(float64(data), "bytes"), detail, "data and indexes")
 	}
 	add("Default engine", stateText(st, "variable.default_storage_engine"), "", "")
 	add("Character set", stateText(st, "variable.character_set_server"), stateText(st, "variable.collation_server"), "")

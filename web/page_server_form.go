@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -158,7 +159,8 @@ func (s *Server) saveServerForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readServerForm lays the form's fields over srv. The password is changed only when one was typed.
+// readServerForm lays the form's fields over srv. The password is changed only when one was typed. What is wrong with
+// one field does not keep the others from being read: the form is shown again with all that was typed.
 func readServerForm(form url.Values, srv *monolith.Server) (typed bool, err error) {
 	get := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	srv.Name, srv.Group = get("name"), strings.Trim(get("group"), "/ ")
@@ -176,11 +178,11 @@ func readServerForm(form url.Values, srv *monolith.Server) (typed bool, err erro
 		}
 	}
 	if p := get("endpoint.port"); p != "" {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > 65535 {
-			return typed, monolith.Invalid("endpoint.port", "a port is a number from 1 to 65535")
+		if n, bad := strconv.Atoi(p); bad != nil || n < 1 || n > 65535 {
+			err = monolith.Invalid("endpoint.port", strconv.Quote(p)+" is no port", "a number from 1 to 65535")
+		} else {
+			e.Port = n
 		}
-		e.Port = n
 	}
 	if srv.Name == "" {
 		srv.Name = e.Host + e.Socket
@@ -202,11 +204,13 @@ func readServerForm(form url.Values, srv *monolith.Server) (typed bool, err erro
 			srv.Schedules[name] = v
 		}
 	}
-	if srv.RAM, err = readBytes("ram", get("ram")); err == nil && srv.Name == "" {
-		// Neither was given, and it would be named after one of them.
-		err = monolith.Invalid("endpoint.host", "there is neither a host nor a socket", "give one of them")
+	if srv.Name == "" {
+		// It would be named after one of them.
+		err = cmp.Or(err, monolith.Invalid("endpoint.host", "there is neither a host nor a socket", "give one of them"))
 	}
-	return typed, err
+	ram, bad := readBytes("ram", get("ram"))
+	srv.RAM = ram
+	return typed, cmp.Or(err, bad)
 }
 
 // words splits a list that people write with commas, spaces or lines.

@@ -37,6 +37,9 @@ func TestSchemasSayWhatIsNotSeen(t *testing.T) {
 			t.Errorf("it is not said: %s\n%s", want, page)
 		}
 	}
+	if !strings.Contains(x.html(t, "/servers/db1").body, "1 schema, as far as seen") {
+		t.Error("the overview takes a part for the whole")
+	}
 	if strings.Contains(page, "32") && strings.Contains(page, "32 tables") {
 		t.Error("views are counted as tables")
 	}

@@ -218,3 +218,15 @@ func TestFirstPageOffersTheAccountOfTheGrants(t *testing.T) {
 		}
 	}
 }
+
+// TestFormWithAWrongPortKeepsTheRest: what was typed below the field that is wrong is not lost.
+func TestFormWithAWrongPortKeepsTheRest(t *testing.T) {
+	x := newFleet(t, 1)
+	a := x.do(t, http.MethodPost, "/servers/new", "name=new&endpoint.host=h&endpoint.port=33o6&heartbeat_table=hb.beat&tags=billing&ram=16+GiB",
+		"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded")
+	for _, want := range []string{"33o6", "no port", `value="hb.beat"`, "billing", `value="16 GiB"`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%d: the form lost %s", a.Code, want)
+		}
+	}
+}
