@@ -32,7 +32,8 @@ type knownAvailability struct {
 }
 
 // of gives the share of the polls of the last day that a server answered with its status, and that of the last
-// week and month beside it; nothing for one without polls in that time. One that turned the login away did not answer. Times in which Monolith itself did not poll count for nothing.
+// week and month beside it; nothing for one without polls in that time. One that turned the login away did not answer.
+// Times in which Monolith itself did not poll count for nothing.
 func (a *availability) of(ctx context.Context, history formula.Source, id monolith.ServerID, now time.Time) ([]fact, error) {
 	a.mu.Lock()
 	k, ok := a.known[id]

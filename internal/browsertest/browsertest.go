@@ -241,12 +241,6 @@ func (b *Browser) Location() string {
 	return run(b, "location", chromedp.Location())
 }
 
-// Title is the page's title.
-func (b *Browser) Title() string {
-	b.tb.Helper()
-	return run(b, "title", chromedp.Title())
-}
-
 // Text waits for an element to be visible and gives the text that a person reads in it.
 func (b *Browser) Text(selector string) string {
 	b.tb.Helper()
@@ -360,14 +354,6 @@ func (b *Browser) Until(expression string, patience time.Duration) {
 		case <-tick.C:
 		}
 	}
-}
-
-// Unroll makes the window as high as the page, so that what the page only loads once it is scrolled to is loaded.
-func (b *Browser) Unroll() {
-	b.tb.Helper()
-	var height int64
-	b.Eval("document.documentElement.scrollHeight", &height)
-	run(b, "unroll", chromedp.EmulateViewport(b.opts.width, max(height, b.opts.height)))
 }
 
 // Screenshot writes a picture of the whole page to NAME.png in the folder named by MONOLITH_SHOTS, or else in the
