@@ -67,8 +67,10 @@ type Batch struct {
 	At time.Time
 	// Alerts are new ones, with ID 0, and changed ones. Each stands in it once.
 	Alerts []*monolith.Alert
-	// Events are new. Those with Tell are also written as pending deliveries, which the dispatcher claims.
+	// Events are new.
 	Events []*BatchEvent
+	// Deliveries are new: who is to be told of the events.
+	Deliveries []*BatchDelivery
 	// States are the engine's memory by server, each in the place of the one before; an empty one deletes it. 0 is the
 	// monitor itself.
 	States map[monolith.ServerID][]byte
@@ -87,8 +89,19 @@ type BatchEvent struct {
 	Quiet string
 }
 
+// BatchDelivery is a message about events of the batch.
+type BatchDelivery struct {
+	monolith.Delivery
+	// Of are the alerts it is about, of the batch or older: the delivery's Alerts are their ids when it is written.
+	Of []*monolith.Alert
+	// About is the event it tells of: the delivery's Event is its id when it is written. nil: the delivery's own.
+	About *BatchEvent
+}
+
 // Empty reports whether there is nothing to write.
-func (b *Batch) Empty() bool { return len(b.Alerts) == 0 && len(b.Events) == 0 && len(b.States) == 0 }
+func (b *Batch) Empty() bool {
+	return len(b.Alerts)+len(b.Events)+len(b.Deliveries)+len(b.States) == 0
+}
 
 // IsEmptySetting reports whether a setting says nothing, so that everything is as the wider place says.
 func IsEmptySetting(s *monolith.RuleSetting) bool {
