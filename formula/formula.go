@@ -45,14 +45,16 @@ type Input struct {
 	Func     string        // "rate", "delta", "avg_over" …; "" for the plain value
 	Window   time.Duration // the function's own window; 0: the step, the rule's or the caller's window
 	Ago      time.Duration // how far back the reading lies: a week under week_ago, else 0
+	Ahead    time.Duration // forecast: how far beyond the moment
 	Optional bool          // it stands left of ??, so a server without it is no error
+	Each     bool          // it stands in sum(…) or its like: all its instances are read
 }
 
 // Inputs lists what the formula reads, in the order of writing, each once.
 func (f *Formula) Inputs() []Input {
 	var out []Input
 	f.unit.reads(func(s *slot) {
-		in := Input{s.name, s.fn, s.window, s.ago, s.optional}
+		in := Input{Name: s.name, Func: s.fn, Window: s.window, Ago: s.ago, Ahead: s.ahead, Optional: s.optional}
 		if !slices.Contains(out, in) {
 			out = append(out, in)
 		}
