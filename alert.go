@@ -187,6 +187,8 @@ type AlertEvent struct {
 	Level Level          `json:"level"` // after it
 	By    string         `json:"by,omitempty"`
 	Text  string         `json:"text,omitempty"` // the summary at that moment, a note, a reason
+	// Quiet is why nobody was told of it: maintenance, a silence …; "" when people were told, or nobody wanted to be.
+	Quiet string `json:"quiet,omitempty"`
 }
 
 // RuleStatus is what one rule says about one instance of one server now.

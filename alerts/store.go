@@ -54,54 +54,17 @@ type Store interface {
 	DeleteOwnRule(ctx context.Context, id string) error
 }
 
-// OwnRule is a user's rule as it is kept: its text is the truth, and is compiled when it is loaded.
-type OwnRule struct {
-	ID     string
-	Source string // YAML: one entry of a rule file
-	By     string
-	At     time.Time
-}
-
-// Batch is what happened at one moment, to be written in one transaction.
-type Batch struct {
-	At time.Time
-	// Alerts are new ones, with ID 0, and changed ones. Each stands in it once.
-	Alerts []*monolith.Alert
-	// Events are new.
-	Events []*BatchEvent
-	// Deliveries are new: who is to be told of the events.
-	Deliveries []*BatchDelivery
-	// States are the engine's memory by server, each in the place of the one before; an empty one deletes it. 0 is the
-	// monitor itself.
-	States map[monolith.ServerID][]byte
-}
-
-// BatchEvent is an event with the alert it belongs to.
-type BatchEvent struct {
-	monolith.AlertEvent
-	// Of is one of the batch's alerts, or an alert that has its id already: the event's Alert is Of.ID when it is
-	// written.
-	Of *monolith.Alert
-	// Tell says that people are to be told of it. It is false in maintenance, under a silence, for an alert that
-	// another one speaks for, and for the recovery of one that was never told: then the event is kept and shown only.
-	Tell bool
-	// Quiet is why nobody is told; "" with Tell.
-	Quiet string
-}
-
-// BatchDelivery is a message about events of the batch.
-type BatchDelivery struct {
-	monolith.Delivery
-	// Of are the alerts it is about, of the batch or older: the delivery's Alerts are their ids when it is written.
-	Of []*monolith.Alert
-	// About is the event it tells of: the delivery's Event is its id when it is written. nil: the delivery's own.
-	About *BatchEvent
-}
-
-// Empty reports whether there is nothing to write.
-func (b *Batch) Empty() bool {
-	return len(b.Alerts)+len(b.Events)+len(b.Deliveries)+len(b.States) == 0
-}
+// The types of a [Store]'s arguments are nouns of the root package: stores import nothing else.
+type (
+	// OwnRule is a user's rule as it is kept.
+	OwnRule = monolith.OwnRule
+	// Batch is what happened at one moment, to be written in one transaction.
+	Batch = monolith.AlertBatch
+	// BatchEvent is an event with the alert it belongs to.
+	BatchEvent = monolith.AlertBatchEvent
+	// BatchDelivery is a message about events of the batch.
+	BatchDelivery = monolith.AlertBatchDelivery
+)
 
 // IsEmptySetting reports whether a setting says nothing, so that everything is as the wider place says.
 func IsEmptySetting(s *monolith.RuleSetting) bool {
