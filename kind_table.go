@@ -167,7 +167,7 @@ var innodbGauges = kindTable(map[Kind]string{
 // hostKinds are the host and self metrics whose kind their name does not tell; those that end in _total
 // count, all others are gauges.
 var hostKinds = map[string]Kind{
-	"hostname": Text, "os": Text, "kernel": Text, "platform": Text, "datadir_mount": Text,
+	"hostname": Text, "os": Text, "kernel": Text, "platform": Text, "datadir_mount": Text, "transparent_huge_pages": Text, "datadir_type": Text,
 }
 
 // kindPattern gives the kind of all names that match.

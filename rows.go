@@ -3,35 +3,70 @@ package monolith
 import "time"
 
 // Rows is what collectors list. In a snapshot nil means "not collected in this poll", in a state "never read";
-// empty means "there are none".
+// empty means "there are none". The JSON names are those under which rules and the API know the lists.
 type Rows struct {
-	Replicas   []Replica
-	Processes  *ProcessList
-	Accounts   []Account
-	Schemas    *SchemaSizes
-	BinaryLogs []BinaryLog
-	Variables  []VariableInfo // where the values of variables come from, by name; read daily
+	Replicas   []Replica      `json:"replicas"`
+	Processes  *ProcessList   `json:"processes"`
+	Accounts   []Account      `json:"accounts"`
+	Schemas    *SchemaSizes   `json:"schemas"`
+	BinaryLogs []BinaryLog    `json:"binary_logs"`
+	Variables  []VariableInfo `json:"variables"` // where the values of variables come from, by name; read daily
+
+	Transactions     []Transaction       `json:"transactions"`       // old ones and those that wait, the oldest first
+	MetadataLocks    []MetadataLock      `json:"metadata_locks"`     // threads that wait for one, the longest first
+	Deadlock         *Deadlock           `json:"deadlock"`           // the latest
+	HostCache        []HostCacheEntry    `json:"host_cache"`         // clients that had errors while connecting
+	Members          []Member            `json:"members"`            // of the replication group or the Galera cluster
+	AuroraReplicas   []AuroraReplica     `json:"aurora_replicas"`    // the instances of an Aurora cluster
+	GTIDs            *GTIDs              `json:"gtids"`              // MySQL
+	AutoIncrements   []AutoIncrement     `json:"auto_increments"`    // columns that are half used up or more, the fullest first
+	TablesWithoutKey []TableWithoutKey   `json:"tables_without_key"` // the largest first
+	Databases        []Database          `json:"databases"`
+	OpenGrants       []OpenGrant         `json:"open_grants"` // of the anonymous user and of PUBLIC
+	Plugins          []Plugin            `json:"plugins"`
+	Persisted        []PersistedVariable `json:"persisted"` // MySQL ≥ 8.0
+	Digests          []Digest            `json:"digests"`   // the heaviest statements since the server's start
+	Mounts           []Mount             `json:"mounts"`
+	Devices          []Device            `json:"devices"`
 }
 
 // Take takes over the lists that are there in newer.
 func (r *Rows) Take(newer Rows) {
-	if newer.Replicas != nil {
-		r.Replicas = newer.Replicas
-	}
+	take(&r.Replicas, newer.Replicas)
 	if newer.Processes != nil {
 		r.Processes = newer.Processes
 	}
-	if newer.Accounts != nil {
-		r.Accounts = newer.Accounts
-	}
+	take(&r.Accounts, newer.Accounts)
 	if newer.Schemas != nil {
 		r.Schemas = newer.Schemas
 	}
-	if newer.BinaryLogs != nil {
-		r.BinaryLogs = newer.BinaryLogs
+	take(&r.BinaryLogs, newer.BinaryLogs)
+	take(&r.Variables, newer.Variables)
+	take(&r.Transactions, newer.Transactions)
+	take(&r.MetadataLocks, newer.MetadataLocks)
+	if newer.Deadlock != nil {
+		r.Deadlock = newer.Deadlock
 	}
-	if newer.Variables != nil {
-		r.Variables = newer.Variables
+	take(&r.HostCache, newer.HostCache)
+	take(&r.Members, newer.Members)
+	take(&r.AuroraReplicas, newer.AuroraReplicas)
+	if newer.GTIDs != nil {
+		r.GTIDs = newer.GTIDs
+	}
+	take(&r.AutoIncrements, newer.AutoIncrements)
+	take(&r.TablesWithoutKey, newer.TablesWithoutKey)
+	take(&r.Databases, newer.Databases)
+	take(&r.OpenGrants, newer.OpenGrants)
+	take(&r.Plugins, newer.Plugins)
+	take(&r.Persisted, newer.Persisted)
+	take(&r.Digests, newer.Digests)
+	take(&r.Mounts, newer.Mounts)
+	take(&r.Devices, newer.Devices)
+}
+
+func take[T any](to *[]T, newer []T) {
+	if newer != nil {
+		*to = newer
 	}
 }
 
@@ -122,39 +157,6 @@ type Count struct {
 	Count int    `json:"count"`
 }
 
-// Account is one account in normalised form. No hash is ever read into it: only whether the
-// authentication text is empty, and how long it is.
-type Account struct {
-	User            string     `json:"user"`
-	Host            string     `json:"host"`
-	Plugin          string     `json:"plugin"`
-	AuthEmpty       bool       `json:"auth_empty"`
-	AuthLength      int        `json:"auth_length"`
-	Alternatives    []AuthWay  `json:"alternatives,omitempty"`  // MariaDB's auth_or
-	SecondFactor    bool       `json:"second_factor,omitempty"` // MySQL ≥ 8.0.27: a password alone is not enough
-	Locked          bool       `json:"locked"`
-	Expired         bool       `json:"expired"`
-	IsRole          bool       `json:"is_role"`
-	Reserved        bool       `json:"reserved"`   // made by the server or the cloud: never reported
-	Privileges      []string   `json:"privileges"` // global ones, upper case, sorted
-	GrantGlobal     bool       `json:"grant_global"`
-	GrantBelow      bool       `json:"grant_below"` // GRANT OPTION on a schema, table or routine
-	SchemaGrants    int        `json:"schema_grants"`
-	TableGrants     int        `json:"table_grants"`
-	ColumnGrants    int        `json:"column_grants"`
-	RoutineGrants   int        `json:"routine_grants"`
-	Roles           int        `json:"roles"`
-	Proxies         int        `json:"proxies"`
-	PasswordChanged *time.Time `json:"password_changed,omitempty"`
-}
-
-// AuthWay is one of several ways in which an account may log in.
-type AuthWay struct {
-	Plugin     string `json:"plugin"`
-	AuthEmpty  bool   `json:"auth_empty"`
-	AuthLength int    `json:"auth_length"`
-}
-
 // SchemaSizes is the result of a size scan.
 type SchemaSizes struct {
 	Taken   time.Time    `json:"taken"`
@@ -192,6 +194,8 @@ type TableSize struct {
 type BinaryLog struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"` // bytes
+	// Seen is when Monolith first saw the file; nil: it was there before, so it is older.
+	Seen *time.Time `json:"seen,omitempty"`
 }
 
 // VariableInfo says where a global variable's value comes from. Secrets are left out of Default.
