@@ -254,8 +254,10 @@ func recordReplica(rec *Recorder, r *monolith.Replica, more columnsOfMariaDB) {
 	rec.Number("exec_log_file", ch, fileNumber(r.RelaySourceLog))
 	if r.RetrievedGTID != "" {
 		backlog := monolith.Num{}
-		if n, ok := gtidBacklog(r.RetrievedGTID, r.ExecutedGTID); ok {
-			backlog = monolith.Uint(n)
+		got, ok1 := monolith.ParseGTIDSet(r.RetrievedGTID)
+		done, ok2 := monolith.ParseGTIDSet(r.ExecutedGTID)
+		if ok1 && ok2 {
+			backlog = monolith.Uint(done.Behind(got))
 		}
 		rec.Number("gtid_backlog", ch, backlog)
 	}
