@@ -65,5 +65,5 @@ func Support(id monolith.Identity, at time.Time) (days float64, series string, o
 	if err != nil {
 		return 0, series, false
 	}
-	return end.Add(24*time.Hour).Sub(at).Hours() / 24, series, true
+	return end.Sub(at).Hours() / 24, series, true
 }
