@@ -147,6 +147,9 @@ func giveUp(tb testing.TB, err error) {
 // DSN is an account's over TCP, without a schema, in go-sql-driver's form.
 func (s *Server) DSN(user, password string) string { return s.current().DSN(user, password) }
 
+// PID is the server's process now; a restart gives it another.
+func (s *Server) PID() int { return s.current().PID }
+
 // RootDSN is root's, through the socket.
 func (s *Server) RootDSN() string { return s.current().RootDSN() }
 
