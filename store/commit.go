@@ -31,7 +31,7 @@ func (db *DB) flush(ctx context.Context) error {
 			db.count.failingSince.CompareAndSwap(0, db.now().UnixMilli())
 			db.count.failing.Store(db.words(err))
 			db.count.commitErrors.Add(1)
-			return fmt.Errorf("store: commit %d polls: %w", len(batch), db.unavailable(err))
+			return db.failed(fmt.Sprintf("commit %d polls", len(batch)), err)
 		}
 		for _, w := range batch {
 			w.tail.mu.Lock()

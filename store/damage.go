@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,6 +81,22 @@ func (r *replayer) took(p *poll, err error) bool {
 	h.last = max(h.last, p.seq)
 	h.polls++
 	return false
+}
+
+// rowError says that a row holds what its table can't: a number that is none, nothing where there must be something.
+type rowError struct{ err error }
+
+func (e *rowError) Error() string { return e.err.Error() }
+func (e *rowError) Unwrap() error { return e.err }
+
+// scanFailed begins the errors of database/sql about values that don't fit where they go, which have no type. The
+// schema and the code that reads it agree, so that a value which doesn't fit is damage.
+const scanFailed = "sql: Scan error on column"
+
+// damaged reports whether an error says that the store's data can't be what was written.
+func (db *DB) damaged(err error) bool {
+	var row *rowError
+	return errors.As(err, &row) || db.dialect.corrupt(err) || strings.HasPrefix(err.Error(), scanFailed)
 }
 
 // damages remembers which blocks were found damaged, so that each is said and counted once.

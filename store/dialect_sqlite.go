@@ -48,7 +48,9 @@ func sqliteDialect() *dialect {
 				return false
 			}
 			switch e.Code() & 0xff {
-			case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_INTERRUPT:
+			case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT, // others are at it
+				sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, // the disk, or mounted again read-only
+				sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM: // no descriptor or memory is free
 				return true
 			}
 			return false
@@ -254,10 +256,14 @@ func sqliteProblem(path string, err error) error {
 		o.Why, o.Cure = "another program holds the file locked", "stop it, or wait until its backup is done"
 	case sqlite3.SQLITE_CORRUPT:
 		o.Why, o.Cure = "the file is damaged", damagedCure
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+	case sqlite3.SQLITE_CANTOPEN:
+		o.Why, o.Cure = "a file can't be opened", "give the store's file and folder to the user that runs monolith; if they are, raise its limit of open files (LimitNOFILE, ulimit -n)"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		o.Why, o.Cure = "the file or its folder can't be written", "give both to the user that runs monolith"
 	case sqlite3.SQLITE_FULL:
 		o.Why, o.Cure = "the disk is full", "free some space"
+	case sqlite3.SQLITE_IOERR:
+		o.Why, o.Cure = "the file can't be read or written", "look into the system's log for errors of the disk, and at its quota and this process's limit of file sizes (ulimit -f)"
 	default:
 		o.Why = "SQLite refused"
 	}

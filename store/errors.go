@@ -49,6 +49,9 @@ func (e *OpenError) Unwrap() error { return e.Err }
 
 // words puts an error of the engine into words with their cure; empty where none are known.
 func (db *DB) words(err error) string {
+	if db.damaged(err) {
+		return fmt.Sprintf("%s is damaged (%s)", db.place, damagedCure)
+	}
 	o, ok := errors.AsType[*OpenError](err) // the lock's
 	if !ok {
 		o, ok = errors.AsType[*OpenError](db.dialect.problem(db.place, err))

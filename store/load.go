@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -27,8 +26,7 @@ func (db *DB) load(ctx context.Context) error {
 			{"load the newest answers", "latest", db.loadLatest},
 		} {
 			err := step.do(ctx, tx)
-			var row *rowError
-			if errors.As(err, &row) || err != nil && db.dialect.corrupt(err) {
+			if err != nil && db.damaged(err) {
 				return &OpenError{Place: db.place, Why: "it is damaged: table " + step.tables + " can't be read", Cure: damagedCure, Err: err}
 			}
 			if err != nil {
@@ -38,12 +36,6 @@ func (db *DB) load(ctx context.Context) error {
 		return nil
 	})
 }
-
-// rowError says that a row holds what its table can't: a number that is none, nothing where there must be something.
-type rowError struct{ err error }
-
-func (e *rowError) Error() string { return e.err.Error() }
-func (e *rowError) Unwrap() error { return e.err }
 
 // each runs a query and hands every row to scan, without gathering them first.
 func each(ctx context.Context, tx *sqlx.Tx, scan func(*sqlx.Rows) error, query string, args ...any) error {

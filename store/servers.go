@@ -32,7 +32,7 @@ const serverColumns = "id, name, group_path, sort_order, attributes, password, c
 func (db *DB) server(row serverRow) (monolith.Server, error) {
 	var s monolith.Server
 	if err := json.Unmarshal(row.Attributes, &s); err != nil {
-		return s, fmt.Errorf("store: attributes of server %q: %w", row.Name, err)
+		return s, db.failed(fmt.Sprintf("attributes of server %q", row.Name), &rowError{err})
 	}
 	s.ID, s.Name, s.Group, s.Position = monolith.ServerID(row.ID), row.Name, row.Group, row.Position
 	s.Created, s.Updated = time.UnixMilli(row.Created).UTC(), time.UnixMilli(row.Updated).UTC()

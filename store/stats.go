@@ -23,6 +23,7 @@ type counters struct {
 	lastCommit            atomic.Int64 // unix ms
 	failingSince          atomic.Int64 // unix ms of the first failed commit since the last good one; 0: none
 	failing               atomic.Value // string: why, in words
+	damage                atomic.Value // string: in words, the last that was met
 
 	mu       sync.Mutex
 	troubles map[string]trouble // by what was being done
@@ -78,6 +79,9 @@ func (db *DB) Stats() monolith.StoreStatistics {
 	if ms := c.failingSince.Load(); ms != 0 {
 		s.FailingSince = time.UnixMilli(ms)
 		s.Failing, _ = c.failing.Load().(string)
+	}
+	if s.Failing == "" {
+		s.Failing, _ = c.damage.Load().(string)
 	}
 	s.SpoolPolls, s.SpoolBytes, s.Dropped = db.spool.size()
 	for _, t := range db.tails() {

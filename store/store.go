@@ -86,6 +86,7 @@ type DB struct {
 	commitMu sync.Mutex // one commit of the queue at a time
 	unsure   attempt    // under commitMu
 	failing  atomic.Bool
+	alerting alertCommits
 	packMu   sync.Mutex // one packing at a time
 	headLow  int64      // no head row lies below, under packMu
 	purgeNow chan struct{}
@@ -223,16 +224,19 @@ func (db *DB) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if db.dialect.corrupt(err) {
-		return fmt.Errorf("store: %s: %s is damaged: %w (%s)", doing, db.place, err, damagedCure)
-	}
 	return fmt.Errorf("store: %s: %w", doing, db.unavailable(err))
 }
 
-// unavailable marks errors that trying again later may mend as [monolith.ErrUnavailable].
+// unavailable marks errors that trying again later may mend as [monolith.ErrUnavailable], and damage, which
+// others mend: what is asked is not answered wrong, and what is to be written waits.
 func (db *DB) unavailable(err error) error {
 	if err == nil || errors.Is(err, monolith.ErrUnavailable) || errors.Is(err, context.Canceled) {
 		return err
+	}
+	if db.damaged(err) {
+		words := fmt.Sprintf("%s is damaged (%s)", db.place, damagedCure)
+		db.count.damage.Store(words)
+		return fmt.Errorf("%w: %s: %w", monolith.ErrUnavailable, words, err)
 	}
 	if db.dialect.transient(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", monolith.ErrUnavailable, err)

@@ -53,8 +53,11 @@ func (s *Server) storeCheck(ctx context.Context) check {
 		}
 		return c
 	}
-	if t := s.trouble(); t != nil && !t.Reads {
+	if t := s.trouble(); t != nil {
 		c := check{Name: "store", Why: "the store takes no writes"}
+		if t.Reads {
+			c.Why = "the store can't be read"
+		}
 		if t.Why != "" {
 			c.Why += ": " + t.Why
 		}

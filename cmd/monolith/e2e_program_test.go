@@ -262,3 +262,9 @@ func until(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// runProgram runs the program until it ends and gives what it said.
+func runProgram(ctx context.Context, path string, args ...string) (said string, err error) {
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	return string(out), err
+}
