@@ -35,6 +35,8 @@ type Account struct {
 	RoleAdmin bool `json:"role_admin,omitempty"`
 	// RolePrivileges are the global ones of the roles that are active from the login on, as far as they are known.
 	RolePrivileges []string `json:"role_privileges,omitempty"`
+	// RightsMissing: not all tables of rights could be read, so it may have more than is listed.
+	RightsMissing bool `json:"rights_missing,omitempty"`
 
 	// Derived.
 
@@ -60,7 +62,8 @@ type Account struct {
 	AdminPowersCount int      `json:"admin_powers_count"`
 	// WritesReadOnly: may change data while read_only=ON.
 	WritesReadOnly bool `json:"writes_read_only"`
-	UsageOnly      bool `json:"usage_only"` // no right of any kind, no role, no proxy
+	// UsageOnly: no right of any kind, no role, no proxy. False where RightsMissing.
+	UsageOnly bool `json:"usage_only"`
 	// PasswordExpires is when the password expires; nil: never, or not known. An expired one may lie in the past.
 	PasswordExpires *time.Time `json:"password_expires,omitempty"`
 	// PasswordDays is the days left until then; negative: it has expired. nil like PasswordExpires.

@@ -66,7 +66,7 @@ func (a *Account) Derive(on AccountFacts) {
 		a.User == "mysql" && on.Identity.Flavour.IsMariaDB() && a.has("unix_socket"))
 	a.Own = on.Account != "" && a.User+"@"+a.Host == on.Account
 	a.derivePowers(on.Identity)
-	a.UsageOnly = !a.IsRole && len(a.Privileges)+len(a.RolePrivileges) == 0 && !a.GrantGlobal &&
+	a.UsageOnly = !a.IsRole && !a.RightsMissing && len(a.Privileges)+len(a.RolePrivileges) == 0 && !a.GrantGlobal &&
 		a.SchemaGrants+a.TableGrants+a.ColumnGrants+a.RoutineGrants+a.Roles+a.Proxies == 0
 	a.deriveExpiry(on)
 }

@@ -31,7 +31,7 @@ type accountKey struct{ user, host string }
 func keyOf(user, host string) accountKey { return accountKey{user, strings.ToLower(host)} }
 
 func collectAccounts(ctx context.Context, g *Gather) error {
-	r := accountReader{ctx: ctx, g: g, by: map[accountKey]int{}}
+	r := accountReader{ctx: ctx, g: g, by: map[accountKey]int{}, active: map[int][]int{}}
 	var err error
 	if has(g.Identity, since{mariadb: v(10, 4)}) {
 		err = r.readGlobalPriv()
@@ -44,20 +44,19 @@ func collectAccounts(ctx context.Context, g *Gather) error {
 	if err := r.readGrants(); err != nil {
 		return err
 	}
-	people := 0
+	open, err := readOpenGrants(ctx, g)
+	if err != nil {
+		return err
+	}
 	for i := range r.accounts {
 		a := &r.accounts[i]
 		slices.Sort(a.Privileges)
 		a.Privileges = slices.Compact(a.Privileges)
 		a.Reserved = reserved(a)
-		if !a.IsRole && !a.Reserved {
-			people++
-		}
 	}
-	rec := g.Recorder("server")
-	rec.Number("accounts", "", monolith.Uint(uint64(people)))
-	rec.Done()
-	g.snapshot.Accounts = r.accounts
+	r.derive()
+	recordAccounts(g, r.accounts, open)
+	g.snapshot.Accounts, g.snapshot.OpenGrants = r.accounts, open
 	return nil
 }
 
@@ -67,6 +66,9 @@ type accountReader struct {
 	g        *Gather
 	accounts []monolith.Account
 	by       map[accountKey]int
+	// active are the roles that an account has from its login on: their accounts' places.
+	active  map[int][]int
+	partial bool // a table of rights could not be read
 }
 
 // add appends an account and remembers its place.
@@ -106,6 +108,7 @@ func (r *accountReader) readUserTable() error {
 			privileges = append(privileges, name)
 		}
 	}
+	var defaults []string // by account; MariaDB
 	err = r.g.Session.Query(r.ctx, userStatement(columns, privileges), func(row Row) error {
 		a := monolith.Account{
 			User: first(row.Text("user")), Host: first(row.Text("host")), Plugin: first(row.Text("plugin")),
@@ -115,6 +118,10 @@ func (r *accountReader) readUserTable() error {
 			Expired:    isYes(row, "expired"),
 			IsRole:     isYes(row, "is_role"),
 			Privileges: []string{},
+			SSLType:    first(row.Text("ssl_type")),
+		}
+		if days, ok := row.Int("lifetime"); ok {
+			a.PasswordLifetime = new(int(days))
 		}
 		a.SecondFactor = number(row, "factors") > 0
 		if changed, ok := row.Int("changed"); ok && changed > 0 {
@@ -131,8 +138,10 @@ func (r *accountReader) readUserTable() error {
 			a.Privileges = append(a.Privileges, p.name)
 		}
 		r.add(a)
+		defaults = append(defaults, first(row.Text("default_role")))
 		return nil
 	})
+	r.addDefaultRoles(defaults)
 	return err
 }
 
@@ -150,6 +159,7 @@ func userStatement(columns map[string]string, privileges []string) string {
 	parts := []string{"User AS user", "Host AS host", auth + " = '' AS auth_empty", "CHAR_LENGTH(" + auth + ") AS auth_length"}
 	for _, c := range []struct{ column, as string }{
 		{"plugin", "plugin"}, {"account_locked", "locked"}, {"password_expired", "expired"}, {"is_role", "is_role"},
+		{"ssl_type", "ssl_type"}, {"password_lifetime", "lifetime"}, {"default_role", "default_role"},
 	} {
 		if has(c.column) {
 			parts = append(parts, c.column+" AS "+c.as)

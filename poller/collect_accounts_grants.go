@@ -21,6 +21,9 @@ const globalPriv = "SELECT User AS user, Host AS host," +
 	" JSON_VALUE(Priv, '$.account_locked') AS locked," +
 	" JSON_VALUE(Priv, '$.is_role') AS is_role," +
 	" JSON_VALUE(Priv, '$.password_last_changed') AS changed," +
+	" JSON_VALUE(Priv, '$.password_lifetime') AS lifetime," +
+	" JSON_VALUE(Priv, '$.ssl_type') AS ssl_type," +
+	" JSON_VALUE(Priv, '$.default_role') AS default_role," +
 	" CAST(COALESCE(JSON_VALUE(Priv, '$.access'), '0') AS UNSIGNED) AS access_bits," +
 	" COALESCE(JSON_LENGTH(Priv, '$.auth_or'), 0) AS ways"
 
@@ -40,7 +43,8 @@ func waysColumns() string {
 }
 
 func (r *accountReader) readGlobalPriv() error {
-	return r.g.Session.Query(r.ctx, globalPriv+waysColumns()+" FROM mysql.global_priv", func(row Row) error {
+	var defaults []string // by account
+	err := r.g.Session.Query(r.ctx, globalPriv+waysColumns()+" FROM mysql.global_priv", func(row Row) error {
 		a := monolith.Account{
 			User: first(row.Text("user")), Host: first(row.Text("host")), Plugin: first(row.Text("plugin")),
 			AuthEmpty:  first(row.Text("auth_empty")) == "1",
@@ -53,6 +57,12 @@ func (r *accountReader) readGlobalPriv() error {
 		if ok && changed > 0 {
 			t := time.Unix(changed, 0).UTC()
 			a.PasswordChanged = &t
+		}
+		if days, ok := row.Int("lifetime"); ok && days >= 0 { // −1: the default
+			a.PasswordLifetime = new(int(days))
+		}
+		if i := number(row, "ssl_type"); i > 0 && i < len(mariadbSSLTypes) {
+			a.SSLType = mariadbSSLTypes[i]
 		}
 		access := row.Num("access_bits")
 		word, _, _, _ := access.Bits()
@@ -68,9 +78,15 @@ func (r *accountReader) readGlobalPriv() error {
 			a.Alternatives = append(a.Alternatives, way)
 		}
 		r.add(a)
+		defaults = append(defaults, first(row.Text("default_role")))
 		return nil
 	})
+	r.addDefaultRoles(defaults)
+	return err
 }
+
+// mariadbSSLTypes gives the words for the number in mysql.global_priv.
+var mariadbSSLTypes = []string{"", "ANY", "X509", "SPECIFIED"}
 
 // mariadbRights gives the name of each bit of the access word in mysql.global_priv.
 var mariadbRights = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "RELOAD", "SHUTDOWN", "PROCESS", "FILE",
@@ -118,14 +134,15 @@ func (r *accountReader) readGrants() error {
 		steps = append(steps, step{group("proxies_priv", ""), counted(func(a *monolith.Account) *int { return &a.Proxies })})
 	}
 	if has(id, since{mariadb: v(10, 0, 5)}) {
-		steps = append(steps, step{"SELECT User AS user, Host AS host, COUNT(*) AS n FROM mysql.roles_mapping GROUP BY User, Host",
-			counted(func(a *monolith.Account) *int { return &a.Roles })})
+		steps = append(steps, step{"SELECT User AS user, Host AS host, COUNT(*) AS n, SUM(Admin_option = 'Y') AS admin FROM mysql.roles_mapping GROUP BY User, Host", r.addRoles})
 	}
 	if has(id, since{mysql: v(8)}) {
 		steps = append(steps,
 			step{"SELECT USER AS user, HOST AS host, PRIV AS priv, WITH_GRANT_OPTION AS with_grant FROM mysql.global_grants", r.addDynamic},
-			step{"SELECT TO_USER AS user, TO_HOST AS host, COUNT(*) AS n FROM mysql.role_edges GROUP BY TO_USER, TO_HOST",
-				counted(func(a *monolith.Account) *int { return &a.Roles })},
+			step{"SELECT TO_USER AS user, TO_HOST AS host, COUNT(*) AS n, SUM(WITH_ADMIN_OPTION = 'Y') AS admin FROM mysql.role_edges GROUP BY TO_USER, TO_HOST", r.addRoles},
+			step{"SELECT USER AS user, HOST AS host, DEFAULT_ROLE_USER AS role_user, DEFAULT_ROLE_HOST AS role_host FROM mysql.default_roles", func(row Row) {
+				r.addDefaultRole(first(row.Text("user")), first(row.Text("host")), first(row.Text("role_user")), first(row.Text("role_host")))
+			}},
 			step{"SELECT DISTINCT FROM_USER AS user, FROM_HOST AS host FROM mysql.role_edges", func(row Row) {
 				if a := r.account(row); a != nil {
 					a.IsRole = true
@@ -137,6 +154,7 @@ func (r *accountReader) readGrants() error {
 		err := r.g.Session.Query(r.ctx, s.statement, func(row Row) error { s.apply(row); return nil })
 		var refused *mysql.MySQLError
 		if errors.As(err, &refused) {
+			r.partial = true
 			r.g.Note(monolith.ProblemPartial, "the accounts are read, but not all of their rights: "+printable(refused.Message),
 				r.g.grant())
 			continue

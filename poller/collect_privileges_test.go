@@ -185,7 +185,8 @@ func TestMariaDBAlternatives(t *testing.T) {
 	s := mysqltest.MariaDB(t)
 	s.Exec(t, "CREATE USER two@localhost IDENTIFIED VIA mysql_native_password USING PASSWORD('hunter2') OR unix_socket",
 		"CREATE USER empty@localhost", "CREATE USER old@localhost IDENTIFIED BY 'x' PASSWORD EXPIRE ACCOUNT LOCK", "CREATE ROLE readers", "GRANT readers TO two@localhost",
-		"GRANT SELECT ON *.* TO empty@localhost WITH GRANT OPTION")
+		"GRANT SELECT ON *.* TO empty@localhost WITH GRANT OPTION", "GRANT SUPER ON *.* TO readers", "SET DEFAULT ROLE readers FOR two@localhost",
+		"CREATE USER far@'%' IDENTIFIED BY 'x' REQUIRE X509 PASSWORD EXPIRE INTERVAL 10 DAY", "GRANT SELECT ON `test\\_%`.* TO PUBLIC")
 	w := watch(t, s, "root", "")
 	snap, _ := w.poll(t)
 	by := accountsByName(snap)
@@ -202,6 +203,15 @@ func TestMariaDBAlternatives(t *testing.T) {
 	}
 	if a := by["readers@"]; !a.IsRole {
 		t.Errorf("%+v", a)
+	}
+	if a := by["far@%"]; a.SSLType != "X509" || a.PasswordDays == nil || *a.PasswordDays < 9 || *a.PasswordDays > 10.1 || a.Local || !a.UsageOnly {
+		t.Errorf("%+v", a)
+	}
+	if !two.Usable || two.Passwordless || !slices.Contains(two.AdminPowers, "SUPER") || !by["empty@localhost"].Passwordless || by["old@localhost"].Usable {
+		t.Errorf("derived: %+v, %+v, %+v", two, by["empty@localhost"], by["old@localhost"])
+	}
+	if !slices.ContainsFunc(snap.OpenGrants, func(o monolith.OpenGrant) bool { return o.User == "PUBLIC" && o.Test }) {
+		t.Errorf("open grants %+v", snap.OpenGrants)
 	}
 	if a := by["mariadb.sys@localhost"]; !a.Reserved || a.Expired {
 		t.Errorf("%+v", a)
