@@ -38,6 +38,9 @@ func (f *Formula) At(ctx context.Context, src Source, server monolith.ServerID, 
 	if window < 0 {
 		return Value{}, monolith.Invalid("window", "the window must be longer than nothing")
 	}
+	if err := f.only(); err != nil {
+		return Value{}, err
+	}
 	m, err := readMoment(ctx, src, f.unit, server, at, window)
 	if err != nil {
 		return Value{}, err
@@ -85,8 +88,8 @@ func (b *bound) value(run *runner, instance string) Value {
 
 // explain writes the formula with the value behind each input.
 func (b *bound) explain(slots []*column) string {
-	return b.unit.print(b.unit.root, func(i int) string {
-		switch c := slots[i]; {
+	return b.unit.print(b.unit.root, func(n *node) string {
+		switch c := slots[n.index]; {
 		case c == nil:
 			return "=not here"
 		case c.isText != nil && c.isText[0]:
@@ -143,7 +146,7 @@ func readMoment(ctx context.Context, src Source, u *unit, server monolith.Server
 	m := &moment{at: at, window: cmp.Or(window, DefaultWindow), strict: window > 0, sources: map[momentKey]*source{}}
 	wanted := map[momentKey]*demand{}
 	var order []momentKey
-	u.reads(func(s *slot) {
+	u.reads(false, func(s *slot, _ bool) {
 		key, back := m.key(s)
 		d := wanted[key]
 		if d == nil {

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,9 @@ func (b *builder) call(n *ast.CallNode, pos int) (*node, error) {
 	if !ok {
 		return nil, b.unknownFunction(id.Value, pos)
 	}
+	if isFold(f.name) && len(n.Arguments) > 0 && b.isRowSet(n.Arguments[0]) {
+		f = function{f.name, classRows, 2, 2, f.name + "(rows, value)"}
+	}
 	if len(n.Arguments) < f.min || len(n.Arguments) > f.max {
 		return nil, wrong(pos, f.usage, "%s has %d arguments here", f.name, len(n.Arguments))
 	}
@@ -31,6 +35,18 @@ func (b *builder) call(n *ast.CallNode, pos int) (*node, error) {
 		return b.slot(s), nil
 	case classGroup:
 		return b.group(f, n, pos)
+	case classRows:
+		return b.rows(f, n, pos)
+	case classHas:
+		return b.has(f, n, pos)
+	case classVersion:
+		return version(f, n, pos)
+	case classText:
+		arg, err := b.node(n.Arguments[0])
+		if err == nil {
+			err = textual(arg)
+		}
+		return &node{op: f.name, kind: kindText, args: []*node{arg}, pos: pos}, err
 	}
 	out := &node{op: f.name, kind: kindNumber, pos: pos}
 	for _, a := range n.Arguments {
@@ -130,7 +146,7 @@ func (b *builder) group(f function, n *ast.CallNode, pos int) (*node, error) {
 	if b.inside {
 		return nil, wrong(pos, "", "%s can't stand inside a function over instances", f.name)
 	}
-	inner := &builder{known: b.known, table: b.table, unit: &unit{columns: true}, left: b.left, inside: true}
+	inner := &builder{scope: b.scope, scoped: b.scoped, names: b.names, table: b.table, unit: &unit{columns: true}, left: b.left, inside: true}
 	u, err := inner.build(n.Arguments[0])
 	if err != nil {
 		return nil, err
@@ -188,10 +204,16 @@ func (b *builder) name(n ast.Node) (name string, pos int, err error) {
 		return "", 0, wrong(written.Location().From, "", "this is not a name")
 	}
 	pos = id.Location().From
+	if whole := strings.Join(append([]string{id.Value}, parts...), "."); b.isLocal(whole) {
+		return "", 0, wrong(pos, "", "%s is no metric: nothing is kept of what it was before", whole)
+	}
 	if len(parts) == 0 {
 		return "", 0, b.noNamespace(id.Value, pos)
 	}
 	if _, ok := b.table.spaces[id.Value]; !ok {
+		if best := b.nearestScope(strings.Join(append([]string{id.Value}, parts...), ".")); best != "" {
+			return "", 0, wrong(pos, best+"?", "%s.%s is not a known name", id.Value, strings.Join(parts, "."))
+		}
 		best := nearest(id.Value, monolith.Namespaces)
 		if best == "" {
 			best = strings.Join(monolith.Namespaces, ", ")
@@ -203,11 +225,11 @@ func (b *builder) name(n ast.Node) (name string, pos int, err error) {
 	if rest == "" || utf8.RuneCountInString(rest) > maxName || strings.ContainsFunc(rest, isControl) {
 		return "", 0, wrong(pos, "", "a name has 1 to %d printable characters", maxName)
 	}
-	if trusted || b.table.has(name) || b.known != nil && b.known(name) {
+	if trusted || b.table.has(name) || b.scope.Known != nil && b.scope.Known(name) {
 		return name, pos, nil
 	}
 	cure := `write ` + id.Value + `["` + rest + `"] to use it anyway`
-	if best := nearest(name, b.table.spaces[id.Value]); best != "" {
+	if best := nearest(name, slices.Concat(b.table.spaces[id.Value], b.scopeWords())); best != "" {
 		cure = best + "? Or " + cure
 	}
 	return "", 0, wrong(pos, cure, "%s is not a known name", name)
@@ -222,6 +244,9 @@ func (b *builder) noNamespace(word string, pos int) error {
 	if _, ok := lookupFunction(word); ok {
 		return wrong(pos, word+"(…)", "%s is a function", word)
 	}
+	if best := b.nearestScope(word); best != "" {
+		return wrong(pos, best+"?", "%s is not a known word", word)
+	}
 	for _, ns := range monolith.Namespaces {
 		if b.table.has(ns + "." + word) {
 			return wrong(pos, ns+"."+word, "%s lacks its namespace", word)
@@ -233,7 +258,7 @@ func (b *builder) noNamespace(word string, pos int) error {
 func (b *builder) unknownFunction(name string, pos int) error {
 	instead := map[string]string{
 		"min": "least(a, b), or min_over(name) over time", "max": "greatest(a, b), or max_over(name) over time",
-		"mean": "avg_over(name) over time, avg_of(a) over instances", "count": "count_of(a) over instances",
+		"mean": "avg_over(name) over time, avg_of(a) over instances", "len": "count(rows), count_of(a) over instances",
 		"increase": "delta(name)", "avg": "avg_over(name) over time, avg_of(a) over instances",
 	}
 	cure := instead[name]

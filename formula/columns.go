@@ -56,6 +56,9 @@ func (c *columns) eval(n *node) row {
 		}
 		return row{v: out}
 	}
+	if n.op == opClamp {
+		return c.combine("least", c.combine("greatest", c.eval(n.args[0]), c.eval(n.args[1])), c.eval(n.args[2]))
+	}
 	out := c.eval(n.args[0])
 	for _, a := range n.args[1:] {
 		out = c.combine(n.op, out, c.eval(a))

@@ -42,8 +42,16 @@ func TestGuide(t *testing.T) {
 			}
 		}
 	}
+	fields := map[string]Type{"io": TypeText, "channel": TypeText, "user": TypeText, "auth_empty": TypeBool, "locked": TypeBool}
+	rules := &Scope{It: fields, Rows: map[string]map[string]Type{"replicas": fields, "accounts": fields}}
 	for _, m := range found {
-		if _, err := Parse(m[1]); err != nil {
+		var err error
+		if strings.Contains(m[1], ", .") {
+			_, err = ParseScope(m[1], rules)
+		} else {
+			_, err = Parse(m[1])
+		}
+		if err != nil {
 			t.Errorf("%s: %v", m[1], err)
 		}
 	}

@@ -18,8 +18,10 @@ import (
 
 // Formula is a checked expression. It is immutable and safe for use by several goroutines.
 type Formula struct {
-	text string
-	unit *unit
+	text   string
+	unit   *unit
+	inputs []Input
+	names  *scopeNames
 }
 
 // Parse reads a formula whose names must stand in the built-in name table. Errors are
@@ -29,11 +31,20 @@ func Parse(text string) (*Formula, error) { return ParseWith(text, nil) }
 // ParseWith is [Parse] with more names: known reports whether a name such as "status.Foo" was seen on a
 // watched server. It may be nil.
 func ParseWith(text string, known func(name string) bool) (*Formula, error) {
-	u, err := parse(text, known)
-	if err != nil {
-		return nil, err
-	}
-	return &Formula{text: strings.TrimSpace(text), unit: u}, nil
+	return parse(text, &Scope{Known: known}, false)
+}
+
+// newFormula settles which of the formula's inputs each slot reads.
+func newFormula(text string, u *unit, names *scopeNames) *Formula {
+	f := &Formula{text: strings.TrimSpace(text), unit: u, names: names}
+	f.unit.reads(false, func(s *slot, each bool) {
+		in := Input{Name: s.name, Func: s.fn, Window: s.window, Ago: s.ago, Ahead: s.ahead, Optional: s.optional, Each: each}
+		if s.input = slices.Index(f.inputs, in); s.input < 0 {
+			s.input = len(f.inputs)
+			f.inputs = append(f.inputs, in)
+		}
+	})
+	return f
 }
 
 // String gives the formula as it was written, without surrounding space.
@@ -50,14 +61,5 @@ type Input struct {
 	Each     bool          // it stands in sum(…) or its like: all its instances are read
 }
 
-// Inputs lists what the formula reads, in the order of writing, each once.
-func (f *Formula) Inputs() []Input {
-	var out []Input
-	f.unit.reads(func(s *slot) {
-		in := Input{Name: s.name, Func: s.fn, Window: s.window, Ago: s.ago, Ahead: s.ahead, Optional: s.optional}
-		if !slices.Contains(out, in) {
-			out = append(out, in)
-		}
-	})
-	return out
-}
+// Inputs lists what the formula reads, in the order of writing, each once. The caller may keep and change the list.
+func (f *Formula) Inputs() []Input { return slices.Clone(f.inputs) }

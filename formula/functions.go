@@ -9,9 +9,13 @@ import (
 type class uint8
 
 const (
-	classWindow class = iota // first argument a name, then lengths of time: reads history
-	classValue               // works on values
-	classGroup               // makes one value of all instances
+	classWindow  class = iota // first argument a name, then lengths of time: reads history
+	classValue                // works on values
+	classGroup                // makes one value of all instances, or of all rows
+	classRows                 // works on rows alone
+	classHas                  // tells whether there is a value
+	classText                 // works on a text
+	classVersion              // makes a number of a version written in quotes
 )
 
 // function is the declaration of one function of the language.
@@ -40,12 +44,23 @@ var functionTable = sync.OnceValue(func() []function {
 		{"round", classValue, 1, 2, `round(a[, digits])`},
 		{"floor", classValue, 1, 1, `floor(a)`},
 		{"ceil", classValue, 1, 1, `ceil(a)`},
+		{"round_up", classValue, 2, 2, `round_up(a, step)`},
+		{"round_down", classValue, 2, 2, `round_down(a, step)`},
+		{"clamp", classValue, 3, 3, `clamp(a, least, greatest)`},
+		{"lower", classText, 1, 1, `lower(text)`},
+		{"version", classVersion, 1, 1, `version("8.0.12")`},
+		{"has", classHas, 1, 1, `has(a)`},
 		{"sum", classGroup, 1, 1, `sum(a)`},
 		{"avg_of", classGroup, 1, 1, `avg_of(a)`},
 		{"min_of", classGroup, 1, 1, `min_of(a)`},
 		{"max_of", classGroup, 1, 1, `max_of(a)`},
 		{"count_of", classGroup, 1, 1, `count_of(a)`},
 		{"only", classGroup, 2, 2, `only(a, "instance")`},
+		{"any", classRows, 2, 2, `any(rows, condition)`},
+		{"all", classRows, 2, 2, `all(rows, condition)`},
+		{"none", classRows, 2, 2, `none(rows, condition)`},
+		{"count", classRows, 1, 2, `count(rows[, condition])`},
+		{"names", classRows, 3, 3, `names(rows, condition, .field)`},
 	}
 })
 
@@ -56,6 +71,19 @@ func lookupFunction(name string) (function, bool) {
 		}
 	}
 	return function{}, false
+}
+
+// constant gives the number that a word stands for.
+func constant(word string) (float64, bool) {
+	switch word {
+	case "KiB":
+		return 1 << 10, true
+	case "MiB":
+		return 1 << 20, true
+	case "GiB":
+		return 1 << 30, true
+	}
+	return 0, false
 }
 
 // finite gives v, or NaN for what no number may be.
@@ -101,6 +129,14 @@ func binary(op string, a, b float64) float64 {
 			return r
 		}
 		return finite(a) // too large to have digits behind the point
+	case "round_up", "round_down":
+		if !(b > 0) {
+			return math.NaN()
+		}
+		if op == "round_up" {
+			return finite(math.Ceil(a/b) * b)
+		}
+		return finite(math.Floor(a/b) * b)
 	}
 	return compare(op, a, b)
 }

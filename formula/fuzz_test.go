@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		printed := parsed.unit.print(parsed.unit.root, func(int) string { return "" })
+		printed := parsed.unit.print(parsed.unit.root, nothingBehind)
 		if _, err := ParseWith(printed, anyName); err != nil && utf8.RuneCountInString(printed) <= maxText &&
 			!strings.Contains(err.Error(), "parts") {
 			t.Fatalf("printed as %q: %v", printed, err)

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/expr-lang/expr/vm"
@@ -24,13 +25,17 @@ func (k kind) String() string {
 // node is one step of a checked formula.
 type node struct {
 	op   string // an operator as written ("+", "&&" for and, "||" for or, "!" for not), or one of the op constants
+	code code   // the op, for Eval
 	kind kind
-	pos  int // offset in runes in the formula's text
+	pos  int // offset in runes in the formula's text, or what was put around it
 
 	num   float64 // opNumber
-	text  string  // opText
-	index int     // opSlot: place in the unit's slots; opElse: place in its elses
+	text  string  // opText; opNumber: as it was written, if not as a number; the name of a local, a field or a row set
+	index int     // opSlot: place in the unit's slots; opElse: place in its elses; rows and locals: place in the formula's names
 	args  []*node // operands; for opIf condition, then, else; for opIn the value and the list's elements
+
+	pattern *regexp.Regexp // opMatches
+	rows    *rowUse        // functions over rows
 }
 
 // The ops that are not operators of their own spelling.
@@ -44,6 +49,12 @@ const (
 	opElse    = "??"
 	opIn      = "in"
 	opMatches = "matches"
+	opLocal   = "local" // a name of the scope
+	opIt      = "it"    // a field of the row that a rule is about
+	opField   = "field" // a field of the row at hand, inside a function over rows
+	opHas     = "has"
+	opLower   = "lower"
+	opClamp   = "clamp"
 )
 
 // unit is an expression that is evaluated for one instance at a time: a formula, or what stands
@@ -59,6 +70,8 @@ type unit struct {
 	// lazy reports that not every operand counts for the result (?:, and, or): an input without a value then does
 	// not spoil the result by itself, so it is looked for.
 	lazy bool
+	rows []*rowUse // of its functions over rows
+	size int       // nodes
 }
 
 // slot is one input of a unit, each different one once.
@@ -71,6 +84,7 @@ type slot struct {
 	optional bool          // each of its places is left of ??
 	pos      int
 	group    *group // sum(…) and its like
+	input    int    // place in the formula's inputs
 }
 
 // group makes one value of an expression's instances.
@@ -114,13 +128,13 @@ func (u *unit) walk(n *node, visit func(*node) bool) {
 	}
 }
 
-// reads calls yield for every slot that reads a metric, those inside groups too.
-func (u *unit) reads(yield func(*slot)) {
+// reads calls yield for every slot that reads a metric, with each set for those inside groups.
+func (u *unit) reads(each bool, yield func(s *slot, each bool)) {
 	for _, s := range u.slots {
 		if s.group != nil {
-			s.group.unit.reads(yield)
+			s.group.unit.reads(true, yield)
 			continue
 		}
-		yield(s)
+		yield(s, each)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
 
 	"monolith"
 )
@@ -30,19 +29,22 @@ const (
 // builder turns expr's syntax tree into a unit. Every part that the language does not have is
 // refused here: what is not named in this file does not exist.
 type builder struct {
-	known  func(string) bool
+	scope  *Scope
+	scoped bool // the formula comes from ParseScope: the scope counts, not its Known alone
+	names  *scopeNames
 	table  *table
 	unit   *unit
 	left   int // how many ?? the place stands to the left of
 	inside bool
+	row    *rowSet // of the function over rows that the place stands in
 }
 
 func wrong(pos int, cure, format string, args ...any) error {
 	return &monolith.InvalidError{Column: pos + 1, Reason: fmt.Sprintf(format, args...), Cure: cure}
 }
 
-// parse reads the text and gives its unit, not yet compiled to a program.
-func parse(text string, known func(string) bool) (*unit, error) {
+// parse reads the text and gives its formula, not yet compiled to a program.
+func parse(text string, scope *Scope, scoped bool) (*Formula, error) {
 	if !utf8.ValidString(text) {
 		return nil, wrong(0, "", "the formula is not valid UTF-8")
 	}
@@ -52,12 +54,15 @@ func parse(text string, known func(string) bool) (*unit, error) {
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return nil, wrong(maxText, "", "the formula has %d characters, more than %d", n, maxText)
 	}
-	tree, err := parser.ParseWithConfig(text, parserConfig())
-	if err != nil {
-		return nil, syntaxError(err, utf8.RuneCountInString(text))
+	root, before, err := syntax(text, scoped)
+	b := &builder{scope: scope, scoped: scoped, names: &scopeNames{}, table: nameTable(), unit: &unit{columns: true}}
+	if err == nil {
+		_, err = b.build(root)
 	}
-	b := &builder{known: known, table: nameTable(), unit: &unit{columns: true}}
-	return b.build(tree.Node)
+	if err != nil {
+		return nil, moveBack(err, before)
+	}
+	return newFormula(text, b.unit, b.names), nil
 }
 
 // parserConfig makes expr's parser see our functions instead of its builtins. The parser only reads it, and a request
@@ -102,8 +107,13 @@ func (b *builder) build(root ast.Node) (*unit, error) {
 	b.unit.root = n
 	b.unit.program = sync.OnceValues(b.unit.compile)
 	b.unit.walk(n, func(n *node) bool {
+		n.code = codeOf(n)
+		b.unit.size++
+		if n.rows != nil {
+			b.unit.rows = append(b.unit.rows, n.rows)
+		}
 		switch n.op {
-		case opText, opIn, opMatches, "contains", "startsWith", "endsWith":
+		case opText, opIn, opMatches, "contains", "startsWith", "endsWith", opLower:
 			b.unit.columns = false
 		case opIf, "&&", "||":
 			b.unit.lazy = true
@@ -135,11 +145,16 @@ func (b *builder) node(n ast.Node) (*node, error) {
 	case *ast.ConditionalNode:
 		return b.conditional(n)
 	case *ast.MemberNode, *ast.IdentifierNode:
+		if out, err := b.scopeName(n); out != nil || err != nil {
+			return out, err
+		}
 		name, at, err := b.name(n)
 		if err != nil {
 			return nil, err
 		}
 		return b.slot(&slot{name: name, pos: at}), nil
+	case *ast.PointerNode:
+		return nil, wrong(pos, "count(rows, .field > 0)", "a row by itself is no value")
 	case *ast.CallNode:
 		return b.call(n, pos)
 	case *ast.BuiltinNode:
@@ -225,7 +240,7 @@ func (b *builder) binary(n *ast.BinaryNode, pos int) (*node, error) {
 		if right.op != opText || len(right.text) > maxPattern {
 			return nil, wrong(right.pos, "", "matches needs a pattern in quotes of at most %d characters", maxPattern)
 		}
-		if _, err := regexp.Compile(right.text); err != nil {
+		if out.pattern, err = regexp.Compile(right.text); err != nil {
 			return nil, wrong(right.pos, "", "the pattern is wrong: %v", err)
 		}
 	case "??":
@@ -320,7 +335,10 @@ func slotKind(s *slot) kind {
 func (b *builder) optional(n *node) bool {
 	found := false
 	b.unit.walk(n, func(n *node) bool {
-		if n.op == opSlot {
+		switch {
+		case n.op == opLocal || n.op == opIt || n.op == opField || n.rows != nil:
+			found = true
+		case n.op == opSlot:
 			b.unit.slots[n.index].names(func(string) { found = true })
 		}
 		return !found

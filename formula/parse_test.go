@@ -43,13 +43,13 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q became %q", text, f)
 		}
 		// What is printed for explanations is the same formula.
-		printed := f.unit.print(f.unit.root, func(int) string { return "" })
+		printed := f.unit.print(f.unit.root, nothingBehind)
 		again, err := ParseWith(printed, anyName)
 		if err != nil {
 			t.Errorf("%s: printed as %s: %v", text, printed, err)
 			continue
 		}
-		if twice := again.unit.print(again.unit.root, func(int) string { return "" }); twice != printed {
+		if twice := again.unit.print(again.unit.root, nothingBehind); twice != printed {
 			t.Errorf("%s: printed as %s, then as %s", text, printed, twice)
 		}
 	}
@@ -67,7 +67,7 @@ func TestPrecedence(t *testing.T) {
 		"percent(1, 4)": 25, "1e3": 1000, "1_000": 1000, "0x10": 16,
 	} {
 		f := mustParse(t, text)
-		printed := f.unit.print(f.unit.root, func(int) string { return "" })
+		printed := f.unit.print(f.unit.root, nothingBehind)
 		for _, form := range []string{text, printed} {
 			if v := at(t, ten(), form, noon, 0); v.Num != want {
 				t.Errorf("%s = %v (%s), want %v", form, v.Num, v.Why, want)
@@ -245,10 +245,10 @@ func TestInputs(t *testing.T) {
 		{Name: "status.Questions", Func: "rate"},
 		{Name: "self.Questions", Func: "rate", Optional: true},
 		{Name: "status.Questions", Func: "delta", Window: time.Hour},
-		{Name: "host.load1"},
+		{Name: "host.load1", Each: true},
 		{Name: "status.Questions", Func: "rate", Ago: 7 * 24 * time.Hour},
 		{Name: "status.Uptime"}, // once needed, so not optional
-		{Name: "host.disk_reads_total", Func: "rate", Optional: true},
+		{Name: "host.disk_reads_total", Func: "rate", Optional: true, Each: true},
 	}
 	if d := cmp.Diff(want, f.Inputs()); d != "" {
 		t.Error(d)

@@ -50,7 +50,7 @@ func formatLength(d time.Duration) string {
 // label writes the slot as in a formula.
 func (s *slot) label() string {
 	if s.group != nil {
-		inner := s.group.unit.print(s.group.unit.root, func(int) string { return "" })
+		inner := s.group.unit.print(s.group.unit.root, nothingBehind)
 		if s.group.fn == "only" {
 			inner += ", " + strconv.Quote(s.group.instance)
 		}
@@ -76,18 +76,37 @@ func (s *slot) label() string {
 // quotedName writes a name with brackets where a dot alone can't.
 func quotedName(name string) string {
 	ns, rest, _ := strings.Cut(name, ".")
-	for part := range strings.SplitSeq(rest, ".") {
+	if !plainWords(rest) {
+		return ns + "[" + strconv.Quote(rest) + "]"
+	}
+	return name
+}
+
+// member writes a field of it or of a row, "#".
+func member(of, field string) string {
+	switch {
+	case !plainWords(field):
+		return of + "[" + strconv.Quote(field) + "]"
+	case of == "#":
+		return "." + field
+	}
+	return of + "." + field
+}
+
+// plainWords reports whether a name can be written with dots alone.
+func plainWords(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
 		for i, r := range part {
 			letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 			if !letter && (i == 0 || r < '0' || r > '9') {
-				return ns + "[" + strconv.Quote(rest) + "]"
+				return false
 			}
 		}
 		if part == "" {
-			return ns + "[" + strconv.Quote(rest) + "]"
+			return false
 		}
 	}
-	return name
+	return true
 }
 
 // strength is how tightly an operator binds, as in expr's grammar.
@@ -115,8 +134,10 @@ func strength(op string) int {
 	return 1000
 }
 
-// print writes a node with its inputs; after gives what stands behind each input's name, such as "=412.3".
-func (u *unit) print(n *node, after func(slot int) string) string {
+func nothingBehind(*node) string { return "" }
+
+// print writes a node; after gives what stands behind each name and each function over rows, such as "=412.3".
+func (u *unit) print(n *node, after func(*node) string) string {
 	var out strings.Builder
 	put := func(i, least int) {
 		text := u.print(n.args[i], after)
@@ -128,13 +149,23 @@ func (u *unit) print(n *node, after func(slot int) string) string {
 	s := strength(n.op)
 	switch n.op {
 	case opNumber:
+		if n.text != "" {
+			out.WriteString(n.text)
+			break
+		}
 		out.WriteString(formatNumber(n.num))
 	case opText:
 		out.WriteString(strconv.Quote(n.text))
 	case opBool:
 		out.WriteString(strconv.FormatBool(n.num == 1))
 	case opSlot:
-		out.WriteString(u.slots[n.index].label() + after(n.index))
+		out.WriteString(u.slots[n.index].label() + after(n))
+	case opLocal:
+		out.WriteString(n.text + after(n))
+	case opIt:
+		out.WriteString(member("it", n.text) + after(n))
+	case opField:
+		out.WriteString(member("#", n.text) + after(n))
 	case opIf:
 		put(0, s+1)
 		out.WriteString(" ? ")
@@ -181,17 +212,23 @@ func (u *unit) print(n *node, after func(slot int) string) string {
 	return out.String()
 }
 
-func (u *unit) printCall(n *node, after func(int) string, out *strings.Builder) {
+func (u *unit) printCall(n *node, after func(*node) string, out *strings.Builder) {
 	out.WriteString(n.op + "(")
 	args := n.args
 	if n.op == "round" && args[1].op == opNumber && args[1].num == 0 {
 		args = args[:1]
 	}
+	if n.rows != nil {
+		out.WriteString(n.text)
+	}
 	for i, a := range args {
-		if i > 0 {
+		if i > 0 || n.rows != nil {
 			out.WriteString(", ")
 		}
 		out.WriteString(u.print(a, after))
 	}
 	out.WriteString(")")
+	if n.rows != nil {
+		out.WriteString(after(n))
+	}
 }

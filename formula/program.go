@@ -93,7 +93,7 @@ func operations() []*builtin.Function {
 	add := func(name string, fn func(args ...any) (any, error)) {
 		all = append(all, &builtin.Function{Name: name, Func: fn})
 	}
-	for _, op := range []string{"+", "-", "*", "/", "%", "**", "percent", "greatest", "least", "round"} {
+	for _, op := range []string{"+", "-", "*", "/", "%", "**", "percent", "greatest", "least", "round", "round_up", "round_down"} {
 		add(op, func(args ...any) (any, error) { return arithmetic(op, args) })
 	}
 	for _, op := range []string{opNegate, "abs", "floor", "ceil"} {
@@ -118,6 +118,14 @@ func operations() []*builtin.Function {
 		}
 		return false, nil
 	})
+	add(opClamp, func(args ...any) (any, error) {
+		v, err := arithmetic("greatest", args[:2])
+		if err != nil {
+			return nil, err
+		}
+		return arithmetic("least", []any{v, args[2]})
+	})
+	add(opLower, func(args ...any) (any, error) { return strings.ToLower(asText(args[0])), nil })
 	add("text", func(args ...any) (any, error) { return asText(args[0]), nil })
 	for op, has := range map[string]func(s, part string) bool{
 		"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,

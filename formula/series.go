@@ -66,6 +66,11 @@ func Series(ctx context.Context, src Source, req Request, formulas ...*Formula) 
 	if !req.From.Before(req.To) {
 		return nil, monolith.Invalid("from", "the range must begin before it ends")
 	}
+	for _, f := range formulas {
+		if err := f.only(); err != nil {
+			return nil, err
+		}
+	}
 	r, err := read(ctx, src, req, formulas)
 	if err != nil {
 		return nil, err
@@ -148,7 +153,7 @@ func read(ctx context.Context, src Source, req Request, formulas []*Formula) (*r
 	wanted := map[readKey]*demand{}
 	var order []readKey
 	for _, f := range formulas {
-		f.unit.reads(func(s *slot) {
+		f.unit.reads(false, func(s *slot, _ bool) {
 			key := r.key(s)
 			d := wanted[key]
 			if d == nil {

@@ -1,0 +1,510 @@
+package formula
+
+import (
+	"math"
+	"strings"
+
+	"monolith"
+)
+
+// code is a node's op as a small number, which Eval can jump by.
+type code uint8
+
+const (
+	codeFold code = iota // two or more numbers, one after the other, by the function binary
+	codeNumber
+	codeText
+	codeBool
+	codeSlot
+	codeLocal
+	codeIt
+	codeField
+	codeAdd
+	codeSubtract
+	codeMultiply
+	codeDivide
+	codeLess
+	codeLessEqual
+	codeGreater
+	codeGreaterEqual
+	codeEqual
+	codeNotEqual
+	codeAnd
+	codeOr
+	codeNot
+	codeIf
+	codeElse
+	codeIn
+	codeUnary
+	codeClamp
+	codeHas
+	codeTextual
+	codeMatches
+	codeLower
+	codeRows
+)
+
+func codeOf(n *node) code {
+	if n.rows != nil {
+		return codeRows
+	}
+	switch n.op {
+	case opNumber:
+		return codeNumber
+	case opText:
+		return codeText
+	case opBool:
+		return codeBool
+	case opSlot:
+		return codeSlot
+	case opLocal:
+		return codeLocal
+	case opIt:
+		return codeIt
+	case opField:
+		return codeField
+	case "+":
+		return codeAdd
+	case "-":
+		return codeSubtract
+	case "*":
+		return codeMultiply
+	case "/":
+		return codeDivide
+	case "<":
+		return codeLess
+	case "<=":
+		return codeLessEqual
+	case ">":
+		return codeGreater
+	case ">=":
+		return codeGreaterEqual
+	case "==":
+		return codeEqual
+	case "!=":
+		return codeNotEqual
+	case "&&":
+		return codeAnd
+	case "||":
+		return codeOr
+	case "!":
+		return codeNot
+	case opIf:
+		return codeIf
+	case opElse:
+		return codeElse
+	case opIn:
+		return codeIn
+	case opNegate, "abs", "floor", "ceil":
+		return codeUnary
+	case opClamp:
+		return codeClamp
+	case opHas:
+		return codeHas
+	case "contains", "startsWith", "endsWith":
+		return codeTextual
+	case opMatches:
+		return codeMatches
+	case opLower:
+		return codeLower
+	}
+	return codeFold
+}
+
+// eval gives the value of a node. What it does with numbers it leaves to binary, unary and compare, except for the few
+// operations that nearly all rules are made of; TestEvalOperators holds these to them.
+func (e *evaluation) eval(n *node) Scalar {
+	switch n.code {
+	case codeNumber:
+		return Scalar{num: n.num, form: TypeNumber}
+	case codeText:
+		return Scalar{text: n.text, form: TypeText}
+	case codeBool:
+		return Scalar{num: n.num, form: TypeBool}
+	case codeSlot:
+		return e.slots[n.index]
+	case codeLocal:
+		return e.locals[n.index]
+	case codeIt:
+		return e.it[n.index]
+	case codeField:
+		if e.row == nil {
+			return Nothing(LackFailed, "a row is missing")
+		}
+		return fit(n.kind, e.row.Field(n.index))
+	case codeAdd, codeSubtract, codeMultiply, codeDivide, codeLess, codeLessEqual, codeGreater, codeGreaterEqual:
+		a, b := e.eval(n.args[0]), e.eval(n.args[1])
+		if a.form != TypeNumber || b.form != TypeNumber {
+			return e.noNumbers(n.args[0], a, n.args[1], b)
+		}
+		return operate(n, a.num, b.num)
+	case codeEqual, codeNotEqual:
+		a, b := e.eval(n.args[0]), e.eval(n.args[1])
+		if a.form == TypeAny || b.form == TypeAny {
+			return graver(a, b)
+		}
+		return Truth(sameScalar(a, b) == (n.code == codeEqual))
+	case codeAnd, codeOr:
+		if a := e.eval(n.args[0]); a.form != TypeBool || (a.num == 1) == (n.code == codeOr) {
+			return a
+		}
+		return e.eval(n.args[1])
+	case codeNot:
+		a := e.eval(n.args[0])
+		if a.form == TypeBool {
+			a.num = 1 - a.num
+		}
+		return a
+	case codeIf:
+		switch c := e.eval(n.args[0]); {
+		case c.form != TypeBool:
+			return c
+		case c.num == 1:
+			return e.eval(n.args[1])
+		}
+		return e.eval(n.args[2])
+	case codeElse:
+		a := e.eval(n.args[0])
+		if a.Lack() == LackAbsent {
+			return e.eval(n.args[1])
+		}
+		return a
+	case codeHas:
+		switch a := e.eval(n.args[0]); a.Lack() {
+		case LackNone:
+			return Truth(true)
+		case LackNull, LackAbsent:
+			return Truth(false)
+		default:
+			return a
+		}
+	case codeRows:
+		return e.overRows(n)
+	case codeIn, codeTextual, codeMatches, codeLower:
+		return e.ofText(n)
+	case codeUnary:
+		a := e.eval(n.args[0])
+		if a.form != TypeNumber {
+			return e.noNumber(n.args[0], a)
+		}
+		return Number(unary(n.op, a.num))
+	case codeClamp:
+		v := e.fold("greatest", n.args[:2])
+		hi := e.eval(n.args[2])
+		if v.form != TypeNumber || hi.form != TypeNumber {
+			return e.noNumbers(n.args[0], v, n.args[2], hi)
+		}
+		return Number(binary("least", v.num, hi.num))
+	}
+	return e.fold(n.op, n.args)
+}
+
+// operate applies one of the common operations to two numbers.
+func operate(n *node, a, b float64) Scalar {
+	var v float64
+	switch n.code {
+	case codeAdd:
+		v = a + b
+	case codeSubtract:
+		v = a - b
+	case codeMultiply:
+		v = a * b
+	case codeDivide:
+		v = a / b
+	case codeLess:
+		return Truth(a < b)
+	case codeLessEqual:
+		return Truth(a <= b)
+	case codeGreater:
+		return Truth(a > b)
+	case codeGreaterEqual:
+		return Truth(a >= b)
+	}
+	if v-v != 0 {
+		return noResult(n.op, b)
+	}
+	return Scalar{num: v, form: TypeNumber}
+}
+
+// fold applies a function of two numbers to two or more.
+func (e *evaluation) fold(op string, args []*node) Scalar {
+	v := e.eval(args[0])
+	for _, a := range args[1:] {
+		b := e.eval(a)
+		if v.form != TypeNumber || b.form != TypeNumber {
+			// Not returned at once: a graver lack may follow.
+			if v = e.noNumbers(args[0], v, a, b); v.Lack() == LackFailed {
+				return v
+			}
+			continue
+		}
+		if r := binary(op, v.num, b.num); r == r {
+			v.num = r
+		} else {
+			v = noResult(op, b.num)
+		}
+	}
+	return v
+}
+
+// noResult says why an operation on numbers gave none.
+func noResult(op string, b float64) Scalar {
+	if b == 0 && (op == "/" || op == "%" || op == "percent") {
+		return Nothing(LackNull, "division by zero")
+	}
+	return Nothing(LackNull, "the result of "+op+" is not a number")
+}
+
+// noNumbers says why an operation on the values of two nodes has no result: one of them is no number.
+func (e *evaluation) noNumbers(x *node, a Scalar, y *node, b Scalar) Scalar {
+	return graver(e.noNumber(x, a), e.noNumber(y, b))
+}
+
+// noNumber gives the value of n, or a lack where it is no number.
+func (e *evaluation) noNumber(n *node, v Scalar) Scalar {
+	if v.form == TypeAny || v.form == TypeNumber {
+		return v
+	}
+	what := "true or false"
+	if v.form == TypeText {
+		what = "the text " + quote(v.text)
+	}
+	switch n.op {
+	case opSlot, opLocal, opIt, opField:
+		name := e.unit.print(n, nothingBehind)
+		return Nothing(LackFailed, name+" is "+what+", a number is needed")
+	}
+	return Nothing(LackFailed, what+" stands where a number is needed")
+}
+
+// sameScalar is like equal for two scalars that have values.
+func sameScalar(a, b Scalar) bool {
+	if a.form == b.form {
+		return a == b
+	}
+	if a.form == TypeText {
+		a, b = b, a
+	}
+	if a.form != TypeNumber || b.form != TypeText {
+		return false
+	}
+	if len(b.text) > 64 {
+		return false // no number is so long
+	}
+	n, ok := monolith.ParseNum([]byte(b.text))
+	return ok && n.Float64() == a.num
+}
+
+// ofText evaluates what works on texts. Long ones count as more work.
+func (e *evaluation) ofText(n *node) Scalar {
+	v := e.eval(n.args[0])
+	if v.form == TypeAny {
+		return v
+	}
+	if n.code == codeIn {
+		for _, a := range n.args[1:] {
+			if sameScalar(v, e.eval(a)) {
+				return Truth(true)
+			}
+		}
+		return Truth(false)
+	}
+	text := v.String()
+	switch n.code {
+	case codeMatches:
+		if !e.spend(len(text) * (1 + len(n.args[1].text)/16)) {
+			return tooMuch()
+		}
+		return Truth(n.pattern.MatchString(text))
+	case codeLower:
+		if !e.spend(len(text) / 16) {
+			return tooMuch()
+		}
+		return Text(strings.ToLower(text))
+	}
+	b := e.eval(n.args[1])
+	if b.form == TypeAny {
+		return b
+	}
+	part := b.String()
+	if !e.spend((len(text) + len(part)) / 16) {
+		return tooMuch()
+	}
+	switch n.op {
+	case "contains":
+		return Truth(strings.Contains(text, part))
+	case "startsWith":
+		return Truth(strings.HasPrefix(text, part))
+	}
+	return Truth(strings.HasSuffix(text, part))
+}
+
+// overRows evaluates a function over rows.
+func (e *evaluation) overRows(n *node) Scalar {
+	set := &e.sets[n.rows.set]
+	if set.lack.form == TypeAny {
+		return set.lack
+	}
+	if len(n.args) == 0 {
+		return Number(float64(len(set.rows)))
+	}
+	if !e.spend(len(set.rows) * n.rows.size) {
+		return tooMuch()
+	}
+	outer := e.row
+	var out Scalar
+	switch n.op {
+	case "any", "none":
+		out = e.anyRow(n, set.rows, true)
+		if n.op == "none" && out.form == TypeBool {
+			out.num = 1 - out.num
+		}
+	case "all":
+		if out = e.anyRow(n, set.rows, false); out.form == TypeBool {
+			out.num = 1 - out.num
+		}
+	case "count":
+		out = e.countRows(n, set.rows)
+	case "names":
+		out = e.nameRows(n, set.rows)
+	default:
+		out = e.foldRows(n, set.rows)
+	}
+	e.row = outer
+	return out
+}
+
+// anyRow tells whether the condition is as wanted for a row.
+func (e *evaluation) anyRow(n *node, rows []Row, wanted bool) Scalar {
+	lack := Truth(false)
+	for _, e.row = range rows {
+		v := e.eval(n.args[0])
+		if v.form != TypeBool {
+			if lack = graver(lack, v); v.Lack() == LackFailed {
+				return v
+			}
+		} else if (v.num == 1) == wanted {
+			return Truth(true)
+		}
+	}
+	return lack
+}
+
+func (e *evaluation) countRows(n *node, rows []Row) Scalar {
+	lack, count := Truth(true), 0.0
+	for _, e.row = range rows {
+		v := e.eval(n.args[0])
+		if v.form != TypeBool {
+			if lack = graver(lack, v); v.Lack() == LackFailed {
+				return v
+			}
+			continue
+		}
+		count += v.num
+	}
+	if lack.form == TypeAny {
+		return lack
+	}
+	return Number(count)
+}
+
+// foldRows adds up, or finds the mean, least or greatest.
+func (e *evaluation) foldRows(n *node, rows []Row) Scalar {
+	lack, out, count := Truth(true), 0.0, 0.0
+	for _, e.row = range rows {
+		v := e.eval(n.args[0])
+		if v.form != TypeNumber {
+			if v = e.noNumber(n.args[0], v); v.Lack() == LackFailed {
+				return v
+			}
+			lack = graver(lack, v)
+			continue
+		}
+		if count++; count == 1 {
+			out = v.num
+			continue
+		}
+		switch n.op {
+		case "min_of":
+			out = math.Min(out, v.num)
+		case "max_of":
+			out = math.Max(out, v.num)
+		default:
+			out += v.num
+		}
+	}
+	switch {
+	case lack.Lack() > LackNull:
+		return lack
+	case count == 0 && (len(rows) > 0 || n.op != "sum"):
+		return Nothing(LackNull, "no row of "+n.text+" has a value")
+	case n.op == "avg_of":
+		out /= count
+	}
+	return Number(out)
+}
+
+const (
+	mostNames = 5   // that names lists
+	longName  = 100 // characters of one
+)
+
+// nameRows lists the rows for which the condition is true: "a, b, c, d, e and 4 more".
+func (e *evaluation) nameRows(n *node, rows []Row) Scalar {
+	var out strings.Builder
+	lack, count := Truth(true), 0
+	for _, e.row = range rows {
+		v := e.eval(n.args[0])
+		if v.form != TypeBool {
+			if lack = graver(lack, v); v.Lack() == LackFailed {
+				return v
+			}
+			continue
+		}
+		if v.num != 1 {
+			continue
+		}
+		if count++; count > mostNames {
+			continue
+		}
+		name := e.eval(n.args[1])
+		if name.Lack() == LackFailed {
+			return name
+		}
+		if count > 1 {
+			out.WriteString(", ")
+		}
+		out.WriteString(plainName(name))
+	}
+	switch {
+	case count == 0 && lack.form == TypeAny:
+		return lack
+	case count > mostNames:
+		out.WriteString(" and " + formatNumber(float64(count-mostNames)) + " more")
+	}
+	return Text(out.String())
+}
+
+// plainName makes a text of a server fit to stand in a sentence.
+func plainName(v Scalar) string {
+	if v.form == TypeAny {
+		return "?"
+	}
+	text := v.String()
+	if text == "" {
+		return `""`
+	}
+	count := 0
+	for i := range text {
+		if count++; count > longName {
+			text = text[:i] + "…"
+			break
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
