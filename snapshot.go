@@ -64,6 +64,7 @@ const (
 	ProblemUnsupported ProblemKind = "unsupported" // this server has no such thing; not a fault
 	ProblemOff         ProblemKind = "off"         // switched off by people, by a missing set-up, or by our own back-off
 	ProblemAnswer      ProblemKind = "answer"      // the answer could not be understood, or was too large
+	ProblemMonitor     ProblemKind = "monitor"     // Monolith itself could not ask: nothing is known of the server, as good or bad
 )
 
 // Problem says why something could not be read, in words for the page, the log and the API.

@@ -36,6 +36,9 @@ func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
 		return nil
 	}
 	problem, up := explain(err, p.scene(""))
+	if p.blind = problem.Kind == monolith.ProblemMonitor; p.blind {
+		up = ps.lastUp // nothing new is known
+	}
 	p.snap.Up = up
 	if problem.Kind == monolith.ProblemTimeout {
 		// Each try leaves the server one more connection to clear away when it wakes up.
@@ -69,7 +72,7 @@ func (p *poll) adopt(s *session) {
 	ps.session, ps.orphans = s, nil
 	ps.idsFell = s.id != 0 && s.id < ps.thread
 	ps.thread = s.id
-	ps.connecting, ps.lastFail = backoff{}, nil
+	ps.connecting, ps.lastFail, ps.lastUp = backoff{}, nil, true
 	if !ps.reached {
 		ps.reached = true
 		p.dueAll(func(*Collector) bool { return true })

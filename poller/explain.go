@@ -98,6 +98,9 @@ func explainConnect(e *connectError, at scene) (monolith.Problem, bool) {
 	address := e.endpoint.Address()
 	var file *fileError
 	var answered *mysql.MySQLError
+	if p, ok := explainOurs(e.err); ok {
+		return p, false
+	}
 	switch {
 	case errors.As(e.err, &file):
 		return problem(monolith.ProblemOff, file.Error(), "give a readable PEM file on the host where Monolith runs"), false
@@ -132,6 +135,21 @@ func explainConnect(e *connectError, at scene) (monolith.Problem, bool) {
 			"the server is starting or stopping, or something else listens there; look into the server's error log"), false
 	}
 	return explainNetwork(e.err, scene{endpoint: e.endpoint})
+}
+
+// explainOurs is for what the machine that Monolith runs on refuses it. It says nothing about the server.
+func explainOurs(err error) (monolith.Problem, bool) {
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return problem(monolith.ProblemMonitor, "Monolith can't open a connection: its limit of open files is reached",
+			"raise it (LimitNOFILE in the service's unit, ulimit -n): each server takes one, each open page some"), true
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return problem(monolith.ProblemMonitor, "Monolith can't open a connection: its machine has no free port or no address for it",
+			"look at net.ipv4.ip_local_port_range and for programs there that hold many connections"), true
+	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
+		return problem(monolith.ProblemMonitor, "Monolith can't open a connection: its machine has no memory left for one", "look at the memory of the host where Monolith runs"), true
+	}
+	return monolith.Problem{}, false
 }
 
 func isDNS(err error) bool {

@@ -249,9 +249,13 @@ func (p *poll) coreSections(took time.Duration, skipped uint64, own [len(ownName
 	self := append(make([]monolith.Num, 0, 7+len(own)),
 		monolith.Float(took.Seconds()), monolith.Int(bytes), monolith.Int(int64(statements)), monolith.Uint(skipped),
 		monolith.Float(p.interval.Seconds()), monolith.Uint(sends), monolith.Uint(sends))
+	up, polled := monolith.Bool(p.snap.Up), monolith.Bool(p.snap.Polled)
+	if p.blind {
+		up, polled = monolith.Num{}, monolith.Num{}
+	}
 	names := p.t.p.names
 	p.snap.Sections = append(p.snap.Sections,
 		monolith.Section{Collector: "server", NumNames: names.server,
-			Nums: []monolith.Num{monolith.Bool(p.snap.Up), monolith.Bool(p.snap.Polled), gap}},
+			Nums: []monolith.Num{up, polled, gap}},
 		monolith.Section{Collector: "self", NumNames: names.self, Nums: append(self, own[:]...)})
 }

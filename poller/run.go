@@ -79,6 +79,7 @@ type poll struct {
 	all      bool
 	remade   int  // connections made in this poll
 	again    bool // one of them after a collector lost the one before
+	blind    bool // Monolith itself could not ask
 }
 
 // runPoll polls the server once. It gives nil when the poller stops meanwhile.

@@ -48,6 +48,8 @@ func judge(srv *monolith.Server, st *monolith.State, now time.Time) health {
 				h.Word = "no answer"
 			case monolith.ProblemAnswer:
 				h.Word = "unreadable"
+			case monolith.ProblemMonitor:
+				h.Look, h.Word, h.Filter = "warn", "not asked", "problems" // it may be well
 			}
 		}
 		if st.Up && h.Word == "unreachable" {

@@ -55,10 +55,16 @@ type program struct {
 // serve starts the program and waits until it is ready. With the test's end it is stopped, if that was not done.
 func serve(t *testing.T, path string, environment []string, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, drained: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), environment...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd := exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd.Env = append(os.Environ(), environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return start(t, cmd)
+}
+
+// start starts a command that becomes the program, and waits until that is ready.
+func start(t *testing.T, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd, drained: make(chan struct{})}
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

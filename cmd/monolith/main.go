@@ -32,6 +32,7 @@ type cli struct {
 type console struct{ out, err io.Writer }
 
 func main() {
+	ignoreFileSizeSignal()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], console{os.Stdout, os.Stderr})
 	stop()
