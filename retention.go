@@ -9,12 +9,16 @@ type Retention struct {
 	TenMinuteDays int   `json:"ten_minute_days"`
 	HourDays      int   `json:"hour_days"` // also texts, variables and marks
 	RawBytes      int64 `json:"raw_bytes"`
+	// AlertDays is how long closed alerts are kept, with their events, and DeliveryDays how long messages that were sent
+	// or given up.
+	AlertDays    int `json:"alert_days"`
+	DeliveryDays int `json:"delivery_days"`
 }
 
 // DefaultRetention is 14 days of raw values in at most 20 GB, 13 months of ten-minute and five years of
-// hourly values.
+// hourly values, 400 days of alerts and 30 days of messages.
 func DefaultRetention() Retention {
-	return Retention{RawDays: 14, TenMinuteDays: 396, HourDays: 1826, RawBytes: 20 << 30}
+	return Retention{RawDays: 14, TenMinuteDays: 396, HourDays: 1826, RawBytes: 20 << 30, AlertDays: 400, DeliveryDays: 30}
 }
 
 // Validate gives an [InvalidError] naming the field that makes no sense.
@@ -23,7 +27,8 @@ func (r Retention) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"raw_days", r.RawDays}, {"ten_minute_days", r.TenMinuteDays}, {"hour_days", r.HourDays}} {
+	}{{"raw_days", r.RawDays}, {"ten_minute_days", r.TenMinuteDays}, {"hour_days", r.HourDays},
+		{"alert_days", r.AlertDays}, {"delivery_days", r.DeliveryDays}} {
 		if f.value < 1 || f.value > most {
 			return Invalid(f.name, "history is kept from 1 to 36525 days")
 		}

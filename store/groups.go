@@ -176,11 +176,11 @@ func (db *DB) MoveGroup(ctx context.Context, from, to string) error {
 				}
 			}
 		}
-		return nil
+		return db.moveScope(ctx, tx, from, to)
 	})
 }
 
-// DeleteGroup removes an empty group. One that holds servers or groups gives [monolith.ErrConflict], an
+// DeleteGroup removes an empty group with what was set for it. One that holds servers or groups gives [monolith.ErrConflict], an
 // unknown one [monolith.ErrNotFound].
 func (db *DB) DeleteGroup(ctx context.Context, path string) error {
 	return db.inTx(ctx, func(tx *sqlx.Tx) error {
@@ -204,6 +204,11 @@ func (db *DB) DeleteGroup(ctx context.Context, path string) error {
 		for _, g := range servers {
 			if monolith.InGroup(g, path) {
 				return conflict("group %q holds servers", path)
+			}
+		}
+		if path != "" {
+			if err := db.dropScope(ctx, tx, 0, path); err != nil {
+				return err
 			}
 		}
 		_, err := tx.ExecContext(ctx, "DELETE FROM server_group WHERE path = ?", path)

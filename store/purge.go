@@ -37,6 +37,9 @@ func (db *DB) purge(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := db.purgeAlerts(ctx, r); err != nil {
+		return err
+	}
 	if err := db.purgeDeleted(ctx); err != nil {
 		return err
 	}
@@ -134,6 +137,7 @@ func (db *DB) purgeDeleted(ctx context.Context) error {
 		for _, t := range []struct{ table, key string }{
 			{"history_block", "id"}, {"text_change", "id"}, {"time_mark", "id"}, {"hourly", "hour_start"},
 			{"server_metric", "metric_id"}, {"latest", "part"}, {"progress", "server_id"},
+			{"alert", "id"}, {"alert_event", "id"}, {"alert_state", "server_id"},
 		} {
 			if err := db.deleteOf(ctx, t.table, t.key, id); err != nil {
 				return err

@@ -24,7 +24,7 @@ func TestRetentionIsEditedAndKept(t *testing.T) {
 		if err := b.db.SetRetention(ctx, bad); !isInvalid(err) {
 			t.Errorf("no days: %v", err)
 		}
-		want := monolith.Retention{RawDays: 3, TenMinuteDays: 30, HourDays: 300, RawBytes: 1 << 30}
+		want := monolith.Retention{RawDays: 3, TenMinuteDays: 30, HourDays: 300, RawBytes: 1 << 30, AlertDays: 400, DeliveryDays: 30}
 		if err := b.db.SetRetention(ctx, want); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestPurgeDeletesWhatIsTooOldAndNoMore(t *testing.T) {
 		if raw.Tier != "raw" || raw.Bytes == 0 || !raw.Oldest.Equal(origin.Add(pollEvery)) || usage.Servers[0].Bytes <= raw.Bytes || usage.BytesPerDay <= 0 {
 			t.Errorf("usage %+v", usage)
 		}
-		r := monolith.Retention{RawDays: 1, TenMinuteDays: 30, HourDays: 300, RawBytes: 1 << 30}
+		r := monolith.Retention{RawDays: 1, TenMinuteDays: 30, HourDays: 300, RawBytes: 1 << 30, AlertDays: 400, DeliveryDays: 30}
 		e, err := b.db.Estimate(ctx, r)
 		if err != nil {
 			t.Fatal(err)

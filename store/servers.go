@@ -253,6 +253,9 @@ func (db *DB) DeleteServer(ctx context.Context, id monolith.ServerID) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(notFound("server number %d", id), err)
 		}
+		if err := db.dropScope(ctx, tx, id, ""); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, db.dialect.upsert("deleted_server", []string{"server_id"}, []string{"deleted_ms"}), id, db.now().UnixMilli())
 		return db.failed("delete a server", err)
 	})

@@ -47,12 +47,10 @@ func (s *Server) showEstimate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	const most = math.MaxInt32
-	kept = monolith.Retention{
-		RawDays:       q.number("raw_days", kept.RawDays, 0, most),
-		TenMinuteDays: q.number("ten_minute_days", kept.TenMinuteDays, 0, most),
-		HourDays:      q.number("hour_days", kept.HourDays, 0, most),
-		RawBytes:      q.long("raw_bytes", kept.RawBytes, 0, math.MaxInt64),
-	}
+	kept.RawDays = q.number("raw_days", kept.RawDays, 0, most)
+	kept.TenMinuteDays = q.number("ten_minute_days", kept.TenMinuteDays, 0, most)
+	kept.HourDays = q.number("hour_days", kept.HourDays, 0, most)
+	kept.RawBytes = q.long("raw_bytes", kept.RawBytes, 0, math.MaxInt64)
 	if q.err != nil {
 		return q.err
 	}
