@@ -10,12 +10,14 @@ import (
 // went from 8.4 over 9.x to 26.7, MariaDB is at 12.3, and 5.5 exists in both.
 type Flavour string
 
-// The flavours. Percona and Aurora are also MySQL: see [Flavour.IsMySQL].
+// The flavours. Percona and Aurora are also MySQL: see [Flavour.IsMySQL]. TiDB only speaks like one: it has neither
+// InnoDB nor MySQL's replication, and versions of its own.
 const (
 	MySQL   Flavour = "mysql"
 	MariaDB Flavour = "mariadb"
 	Percona Flavour = "percona"
 	Aurora  Flavour = "aurora"
+	TiDB    Flavour = "tidb"
 )
 
 // IsMySQL reports whether the server descends from Oracle's MySQL (MySQL itself, Percona Server, Aurora).
@@ -88,31 +90,35 @@ func (v Version) String() string {
 type Identity struct {
 	Flavour     Flavour `json:"flavour"`
 	Version     Version `json:"-"`
-	VersionText string  `json:"version"`         // as the server writes it, e.g. "10.11.6-MariaDB-log"
-	Comment     string  `json:"version_comment"` // version_comment
-	UUID        string  `json:"server_uuid"`     // server_uuid, MySQL ≥ 5.6; MariaDB has none: ""
+	VersionText string  `json:"version"`           // as the server writes it, e.g. "10.11.6-MariaDB-log"
+	Release     string  `json:"release,omitempty"` // Aurora's own, e.g. "3.04.0", where Version is that of the MySQL it is made from
+	Comment     string  `json:"version_comment"`   // version_comment
+	UUID        string  `json:"server_uuid"`       // server_uuid, MySQL ≥ 5.6; MariaDB has none: ""
 	Hostname    string  `json:"hostname"`
 	ServerID    uint32  `json:"server_id"` // replication server_id
 	Port        int     `json:"port"`
 	Galera      bool    `json:"galera,omitempty"` // wsrep_on=ON
-	Cloud       string  `json:"cloud,omitempty"`  // "", rds, azure or cloudsql
+	Cloud       string  `json:"cloud,omitempty"`  // "", rds, azure, cloudsql or tencent
 }
 
 // IsZero reports whether nothing was learned yet.
 func (id Identity) IsZero() bool { return id.Flavour == "" }
 
-// String gives "MariaDB 10.11.6".
+// String gives "MariaDB 10.11.6", and for Aurora "Aurora MySQL 3.04.0 (8.0.28)".
 func (id Identity) String() string {
-	name := map[Flavour]string{MySQL: "MySQL", MariaDB: "MariaDB", Percona: "Percona Server", Aurora: "Aurora MySQL"}[id.Flavour]
-	if name == "" {
+	name := map[Flavour]string{MySQL: "MySQL", MariaDB: "MariaDB", Percona: "Percona Server", Aurora: "Aurora MySQL", TiDB: "TiDB"}[id.Flavour]
+	switch {
+	case name == "":
 		return "unknown server"
+	case id.Release != "":
+		return name + " " + id.Release + " (" + id.Version.String() + ")"
 	}
 	return name + " " + id.Version.String()
 }
 
 // Identify applies the flavour rules to what the server says of itself; variables are those read so
-// far, by lower-case name. First match wins: "MariaDB" in version or version_comment, aurora_version,
-// "Percona" in version_comment, else MySQL.
+// far, by lower-case name. First match wins: "MariaDB" in version or version_comment, aurora_version or
+// "aurora" in version, "TiDB" in version, "Percona" in version_comment, else MySQL.
 func Identify(variables map[string]string) Identity {
 	id := Identity{
 		VersionText: variables["version"],
@@ -130,23 +136,49 @@ func Identify(variables map[string]string) Identity {
 		id.Flavour = MariaDB
 	case aurora, containsFold(id.VersionText, "aurora"):
 		id.Flavour = Aurora
+		id.identifyAurora(variables)
+	case containsFold(id.VersionText, "tidb"):
+		id.Flavour = TiDB
+		_, own, _ := strings.Cut(strings.ToLower(id.VersionText), "tidb-v") // 8.0.11-TiDB-v7.5.0: what stands first is what it imitates
+		id.Version = ParseVersion(own)
 	case containsFold(id.Comment, "percona"), containsFold(id.VersionText, "percona"):
 		id.Flavour = Percona
 	default:
 		id.Flavour = MySQL
 	}
-	if strings.HasPrefix(variables["basedir"], "/rdsdbbin") {
-		id.Cloud = "rds"
-	} else if containsFold(id.Hostname, "azure") || containsFold(id.Comment, "azure") {
-		id.Cloud = "azure"
+	id.Cloud = cloudOf(id, variables)
+	return id
+}
+
+// identifyAurora tells Aurora's own version from MySQL's. The variable version may hold both, "8.0.mysql_aurora.3.02.2",
+// with no third part of MySQL's; innodb_version has it.
+func (id *Identity) identifyAurora(variables map[string]string) {
+	_, own, joined := strings.Cut(strings.ToLower(id.VersionText), "mysql_aurora.")
+	id.Release = cmp.Or(variables["aurora_version"], own)
+	inner := ParseVersion(variables["innodb_version"])
+	if joined && inner.Major == id.Version.Major && inner.Minor == id.Version.Minor {
+		id.Version = inner
 	}
+}
+
+// cloudOf names the service that runs the server, or "".
+func cloudOf(id Identity, variables map[string]string) string {
 	for name := range variables {
 		if strings.HasPrefix(name, "cloudsql") {
-			id.Cloud = "cloudsql"
-			break
+			return "cloudsql"
 		}
 	}
-	return id
+	switch {
+	case containsFold(id.VersionText, "-google"), containsFold(id.Comment, "(google)"):
+		return "cloudsql"
+	case strings.HasPrefix(variables["basedir"], "/rdsdbbin"):
+		return "rds"
+	case containsFold(id.Hostname, "azure"), containsFold(id.Comment, "azure"):
+		return "azure"
+	case containsFold(id.VersionText, "-cynos"):
+		return "tencent" // TDSQL-C
+	}
+	return ""
 }
 
 func containsFold(s, sub string) bool {

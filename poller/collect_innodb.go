@@ -17,6 +17,9 @@ func innodbCollector() *Collector {
 		Schedule: monolith.Fast,
 		Timeout:  5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
+			if g.Identity.Flavour == monolith.TiDB {
+				return false, "TiDB has no InnoDB"
+			}
 			if v := g.Variables["have_innodb"]; v == "NO" || v == "DISABLED" {
 				return false, "InnoDB is switched off on this server"
 			}

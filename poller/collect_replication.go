@@ -19,8 +19,14 @@ func replicationCollector() *Collector {
 		Help:     "Every replication channel: threads, lag, positions, errors; and how many replicas follow.",
 		Schedule: monolith.Fast,
 		Timeout:  5 * time.Second,
-		Grant:    grantReplication,
-		Collect:  collectReplication,
+		Applies: func(g *Gather) (bool, string) {
+			if g.Identity.Flavour == monolith.TiDB {
+				return false, "TiDB copies data within its own cluster; it has no replication of MySQL's kind"
+			}
+			return true, ""
+		},
+		Grant:   grantReplication,
+		Collect: collectReplication,
 	}
 }
 

@@ -17,11 +17,14 @@ func v(parts ...int) monolith.Version {
 }
 
 // has reports whether a server has something. A server of unknown version has nothing: what it can do is
-// found by asking.
+// found by asking. Neither has TiDB, whose versions are not MySQL's.
 func has(id monolith.Identity, s since) bool {
-	from := s.mysql
-	if id.Flavour.IsMariaDB() {
+	var from monolith.Version
+	switch {
+	case id.Flavour.IsMariaDB():
 		from = s.mariadb
+	case id.Flavour.IsMySQL():
+		from = s.mysql
 	}
 	return !from.IsZero() && !id.Version.IsZero() && id.Version.Compare(from) >= 0
 }

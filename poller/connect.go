@@ -18,7 +18,7 @@ import (
 // identityNames are the variables that say who a server is and what its sessions can be told. Asking
 // which exist comes before asking for the version: forks differ.
 var identityNames = []string{
-	"version", "version_comment", "aurora_version", "server_uuid", "hostname", "server_id", "port", "wsrep_on", "basedir",
+	"version", "version_comment", "innodb_version", "aurora_version", "server_uuid", "hostname", "server_id", "port", "wsrep_on", "basedir",
 	"pseudo_thread_id", "wait_timeout", "lock_wait_timeout", "innodb_lock_wait_timeout", "max_statement_time",
 	"max_execution_time", "long_query_time", "min_examined_row_limit", "tx_read_only", "transaction_read_only",
 	"skip_name_resolve",
@@ -284,7 +284,7 @@ func limitStatement(id monolith.Identity, vars map[string]string, limit time.Dur
 	_, execution := vars["max_execution_time"]
 	_, statement := vars["max_statement_time"]
 	switch {
-	case execution && id.Flavour.IsMySQL():
+	case execution && !id.Flavour.IsMariaDB():
 		return "SET SESSION max_execution_time=" + strconv.FormatInt(max(1, limit.Milliseconds()), 10)
 	case statement && id.Flavour.IsMariaDB():
 		return "SET SESSION max_statement_time=" + strconv.FormatFloat(limit.Seconds(), 'f', 3, 64)

@@ -3,7 +3,6 @@ package replay
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +36,9 @@ func (r *Recording) language() language { return language{r} }
 func (l language) has(s since) bool {
 	id := l.r.identity
 	from := s.mysql
+	if id.Flavour == monolith.TiDB {
+		return s == always
+	}
 	if id.Flavour.IsMariaDB() {
 		from = s.mariadb
 	} else if !s.until.IsZero() && id.Version.Compare(s.until) >= 0 {
@@ -152,8 +154,12 @@ var functions = []struct {
 // fromTable finds tables with their schema.
 var fromTable = regexp.MustCompile("(?i)\\b(?:FROM|JOIN) `?(\\w+)`?\\.`?(\\w+)`?")
 
-// everywhere are variables that each session can set on each version, whether a recording has them or not.
-var everywhere = []string{"autocommit", "time_zone", "sql_mode", "wait_timeout"}
+// everywhere are variables that a session can set whether a recording, which may hold only a part of them, has them
+// or not.
+var everywhere = map[string]since{
+	"autocommit": always, "time_zone": always, "sql_mode": always, "wait_timeout": always,
+	"information_schema_stats_expiry": {mysql: v(8, 0, 3)},
+}
 
 func syntaxError(statement string) *Error {
 	return &Error{1064, "42000", "You have an error in your SQL syntax; check the manual near '" + statement + "' at line 1"}
@@ -213,7 +219,7 @@ func (l language) refuseSet(statement, rest string) *Error {
 	}
 	name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(rest), "session "), "local "), "=")
 	name = strings.TrimSpace(name)
-	if _, known := l.r.values[name]; !ok || !known && !slices.Contains(everywhere, name) {
+	if _, known := l.r.values[name]; !ok || !known && !l.has(everywhere[name]) {
 		return unknownVariable(name)
 	}
 	if name == "innodb_lock_wait_timeout" && !l.has(since{mysql: v(5, 5), mariadb: v(5, 5)}) {
