@@ -47,10 +47,8 @@ const maxWork = 1 << 20
 // lack. count needs the condition of every row. sum, avg_of, min_of and max_of leave out rows that are NULL, as SQL does;
 // without any other they are NULL, except that the sum of no rows is 0.
 func (f *Formula) Eval(env Env) Scalar {
-	var values [16]Scalar
-	var sets [2]rowList
 	e := evaluation{f: f, unit: f.unit, env: env, work: maxWork}
-	if failed := e.load(values[:], sets[:]); failed {
+	if failed := e.load(); failed {
 		if v := e.failed(f.unit.root); v.Lack() == LackFailed {
 			return v
 		}
@@ -58,17 +56,21 @@ func (f *Formula) Eval(env Env) Scalar {
 	return e.eval(f.unit.root)
 }
 
-// evaluation is one evaluation of a unit.
+// evaluation is one evaluation of a unit. What it reads lies in the struct itself, which so stays on the stack.
 type evaluation struct {
-	f      *Formula
-	unit   *unit
-	env    Env
-	slots  []Scalar // by the unit's slots
-	locals []Scalar // by the formula's locals
-	it     []Scalar // by the formula's fields of it
+	f    *Formula
+	unit *unit
+	env  Env
+	row  Row // the one at hand, inside a function over rows
+	work int // what is left of maxWork
+
+	// The values by the formula's locals, then by its fields of it, then by the unit's slots.
+	few    [16]Scalar
+	values []Scalar // nil: few
+	set    rowList  // of the formula's only row set
 	sets   []rowList
-	row    Row // the one at hand, inside a function over rows
-	work   int // what is left of maxWork
+	itAt   int
+	slotAt int
 }
 
 // rowList is a row set, or why it is not there.
@@ -77,38 +79,63 @@ type rowList struct {
 	lack Scalar
 }
 
-// load reads everything that the formula names, into values and sets where they are large enough. It reports whether
-// anything failed.
-func (e *evaluation) load(values []Scalar, sets []rowList) (failed bool) {
-	names := e.f.names
-	slots, locals, it := len(e.unit.slots), len(names.locals), len(names.it)
-	if n := slots + locals + it; n > len(values) {
-		values = make([]Scalar, n)
+func (e *evaluation) value(i int) Scalar {
+	if e.values != nil {
+		return e.values[i]
 	}
-	e.slots, e.locals, e.it = values[:slots], values[slots:slots+locals], values[slots+locals:slots+locals+it]
+	return e.few[i]
+}
+
+func (e *evaluation) put(i int, v Scalar) {
+	if e.values != nil {
+		e.values[i] = v
+		return
+	}
+	e.few[i] = v
+}
+
+func (e *evaluation) rows(set int) *rowList {
+	if e.sets != nil {
+		return &e.sets[set]
+	}
+	return &e.set
+}
+
+// room makes place for the values that the unit's evaluation needs.
+func (e *evaluation) room() {
+	e.itAt = len(e.f.names.locals)
+	e.slotAt = e.itAt + len(e.f.names.it)
+	if n := e.slotAt + len(e.unit.slots); n > len(e.few) {
+		e.values = make([]Scalar, n)
+	}
+}
+
+// load reads everything that the formula names. It reports whether anything failed.
+func (e *evaluation) load() (failed bool) {
+	e.room()
+	names := e.f.names
 	for i, k := range names.kinds {
 		v := fit(k, e.env.Local(e.f, i))
-		e.locals[i] = v
+		e.put(i, v)
 		failed = failed || v.Lack() == LackFailed
 	}
-	if it > 0 {
+	if len(names.it) > 0 {
 		row := e.env.It()
 		for i := range names.it {
 			v := Nothing(LackFailed, "there is no row for it")
 			if row != nil {
 				v = fit(names.it[i].kind, row.Field(names.it[i].field))
 			}
-			e.it[i] = v
+			e.put(e.itAt+i, v)
 			failed = failed || v.Lack() == LackFailed
 		}
 	}
 	if len(names.sets) > 0 {
-		if len(names.sets) > len(sets) {
-			sets = make([]rowList, len(names.sets))
+		if len(names.sets) > 1 {
+			e.sets = make([]rowList, len(names.sets))
 		}
-		e.sets = sets[:len(names.sets)]
-		for i := range e.sets {
-			s := &e.sets[i]
+		for i := range names.sets {
+			s := e.rows(i)
 			s.rows, s.lack = e.env.RowSet(e.f, i)
 			failed = failed || s.lack.Lack() == LackFailed
 		}
@@ -122,7 +149,7 @@ func (e *evaluation) load(values []Scalar, sets []rowList) (failed bool) {
 		} else {
 			v = fit(slotKind(s), e.env.Input(e.f, s.input))
 		}
-		e.slots[i] = v
+		e.put(e.slotAt+i, v)
 		failed = failed || v.Lack() == LackFailed
 	}
 	return failed
@@ -134,7 +161,7 @@ func (e *evaluation) failedField(uses []*rowUse) bool {
 		if len(use.fields) == 0 {
 			continue
 		}
-		rows := e.sets[use.set].rows
+		rows := e.rows(use.set).rows
 		if !e.spend(len(rows) * len(use.fields)) {
 			return true // failed finds out the same
 		}
@@ -186,15 +213,15 @@ func graver(a, b Scalar) Scalar {
 func (e *evaluation) failed(n *node) Scalar {
 	switch {
 	case n.op == opSlot:
-		v := e.slots[n.index]
+		v := e.value(e.slotAt + n.index)
 		if s := e.unit.slots[n.index]; v.Lack() == LackFailed && s.group == nil {
 			v = named(v, s.name)
 		}
 		return v
 	case n.op == opLocal:
-		return named(e.locals[n.index], n.text)
+		return named(e.value(n.index), n.text)
 	case n.op == opIt:
-		return named(e.it[n.index], "it."+n.text)
+		return named(e.value(e.itAt+n.index), "it."+n.text)
 	case n.op == opField:
 		if e.row == nil {
 			return Truth(true)
@@ -221,7 +248,7 @@ func (e *evaluation) failedArgs(n *node) Scalar {
 }
 
 func (e *evaluation) failedRows(n *node) Scalar {
-	set := &e.sets[n.rows.set]
+	set := e.rows(n.rows.set)
 	if set.lack.Lack() == LackFailed {
 		return named(set.lack, n.text)
 	}
@@ -261,7 +288,7 @@ func named(v Scalar, name string) Scalar {
 // A name without a value has the reason's kind there. Text of monitored servers is quoted and cut.
 func (f *Formula) ExplainEval(env Env) string {
 	e := evaluation{f: f, unit: f.unit, env: env, work: maxWork}
-	e.load(nil, nil)
+	e.load()
 	inside := map[*node]bool{} // what stands in the condition of a function over rows has a value for each row
 	e.unit.walk(e.unit.root, func(n *node) bool {
 		for _, a := range n.args {

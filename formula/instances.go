@@ -7,8 +7,11 @@ import "math"
 func (e *evaluation) group(g *group) Scalar {
 	u := g.unit
 	lists := make([]instanceList, len(u.slots))
-	in := evaluation{f: e.f, unit: u, env: e.env, locals: e.locals, it: e.it, sets: e.sets, work: e.work,
-		slots: make([]Scalar, len(u.slots))}
+	in := evaluation{f: e.f, unit: u, env: e.env, work: e.work, set: e.set, sets: e.sets}
+	in.room()
+	for i := range in.slotAt {
+		in.put(i, e.value(i))
+	}
 	defer func() { e.work = in.work }()
 	rowFailed := in.failedField(u.rows)
 	first := -1 // the first input with instances
@@ -21,7 +24,7 @@ func (e *evaluation) group(g *group) Scalar {
 	}
 	if first < 0 {
 		for i := range lists {
-			in.slots[i] = lists[i].single(slotKind(u.slots[i]))
+			in.put(in.slotAt+i, lists[i].single(slotKind(u.slots[i])))
 		}
 		v := in.instance(rowFailed)
 		if v.form == TypeNumber && g.fn == "count_of" {
@@ -45,7 +48,7 @@ func (e *evaluation) group(g *group) Scalar {
 		for i := range lists {
 			v, ok := lists[i].of(inst.Name, k)
 			common = common && ok
-			in.slots[i] = fit(slotKind(u.slots[i]), v)
+			in.put(in.slotAt+i, fit(slotKind(u.slots[i]), v))
 		}
 		if !common {
 			continue
@@ -96,8 +99,8 @@ func noInstance(g *group) Scalar {
 // instance evaluates the unit for one instance.
 func (e *evaluation) instance(rowFailed bool) Scalar {
 	failed := rowFailed
-	for i := range e.slots {
-		failed = failed || e.slots[i].Lack() == LackFailed
+	for i := range e.unit.slots {
+		failed = failed || e.value(e.slotAt+i).Lack() == LackFailed
 	}
 	if failed {
 		if v := e.failed(e.unit.root); v.Lack() == LackFailed {

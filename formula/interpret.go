@@ -122,11 +122,11 @@ func (e *evaluation) eval(n *node) Scalar {
 	case codeBool:
 		return Scalar{num: n.num, form: TypeBool}
 	case codeSlot:
-		return e.slots[n.index]
+		return e.value(e.slotAt + n.index)
 	case codeLocal:
-		return e.locals[n.index]
+		return e.value(n.index)
 	case codeIt:
-		return e.it[n.index]
+		return e.value(e.itAt + n.index)
 	case codeField:
 		if e.row == nil {
 			return Nothing(LackFailed, "a row is missing")
@@ -341,7 +341,7 @@ func (e *evaluation) ofText(n *node) Scalar {
 
 // overRows evaluates a function over rows.
 func (e *evaluation) overRows(n *node) Scalar {
-	set := &e.sets[n.rows.set]
+	set := e.rows(n.rows.set)
 	if set.lack.form == TypeAny {
 		return set.lack
 	}
