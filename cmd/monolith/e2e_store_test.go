@@ -81,6 +81,7 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	b.Until(`document.querySelector("#store-trouble").innerText.includes("can't be reached")`, 20*time.Second)
 	b.Screenshot("e2e-store-gone-servers")
 	until(t, "polling goes on", func() bool { return p.polled("db1").Sub(killed) > 4*time.Second })
+	p.inTrouble("db1")
 	for _, path := range []string{"/", "/servers/db1", "/servers/db1/replication", "/servers/db1/processes", "/servers/db1/status", "/servers/db1/monitoring"} {
 		status, text := p.page(path)
 		if status != http.StatusOK || !strings.Contains(text, "Nothing is lost so far") || !strings.Contains(text, "db1") {
@@ -144,13 +145,14 @@ func TestLockedStore(t *testing.T) {
 	}
 	defer other.Close()
 	other.SetMaxOpenConns(1)
-	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := other.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the page says that writes fail", func() bool {
 		status, text := p.page("/")
 		return status == http.StatusOK && strings.Contains(text, "takes no writes") && strings.Contains(text, "db1")
 	})
+	p.inTrouble("db1")
 	if status, text := p.page("/servers/db1"); status != http.StatusOK || strings.Contains(text, "could not tell") {
 		t.Errorf("the overview of a store that can be read: %d", status)
 	}
