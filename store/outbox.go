@@ -100,13 +100,21 @@ type deliveryRow struct {
 	Payload      []byte `db:"payload"`
 }
 
-const deliverySelect = `SELECT d.id AS id, d.channel_id AS channel_id, d.subscription_id AS subscription_id, d.event_id AS event_id, d.kind AS kind,
+// The columns of an entry without and with what is to be sent.
+const (
+	deliverySelect = `SELECT d.id AS id, d.channel_id AS channel_id, d.subscription_id AS subscription_id, d.event_id AS event_id, d.kind AS kind,
 	d.thread_key AS thread_key, d.state AS state, d.finished AS finished, d.due_ms AS due_ms, d.attempts AS attempts, d.created_ms AS created_ms,
-	d.answer AS answer, d.payload AS payload FROM delivery d`
+	d.answer AS answer`
+	deliveryFrom    = deliverySelect + " FROM delivery d"
+	deliveryPayload = deliverySelect + ", d.payload AS payload FROM delivery d"
+)
 
 func (r *deliveryRow) delivery() monolith.Delivery {
 	d := monolith.Delivery{ID: r.ID, Channel: r.Channel, Subscription: r.Subscription, Kind: monolith.NoticeKind(r.Kind), Event: r.Event, Key: r.Key,
-		State: monolith.DeliveryState(r.State), Created: timeOf(r.Created), Attempts: r.Attempts, Answer: r.Answer, Payload: r.Payload}
+		State: monolith.DeliveryState(r.State), Created: timeOf(r.Created), Attempts: r.Attempts, Answer: r.Answer}
+	if len(r.Payload) > 0 {
+		d.Payload = r.Payload
+	}
 	if r.Finished {
 		d.Done = timeOf(r.Due)
 	} else {
@@ -116,9 +124,9 @@ func (r *deliveryRow) delivery() monolith.Delivery {
 }
 
 // deliveries reads entries of the outbox with the alerts that they speak of.
-func (db *DB) deliveries(ctx context.Context, tx *sqlx.Tx, rest string, args ...any) ([]monolith.Delivery, error) {
+func (db *DB) deliveries(ctx context.Context, tx *sqlx.Tx, query string, args ...any) ([]monolith.Delivery, error) {
 	var rows []deliveryRow
-	if err := tx.SelectContext(ctx, &rows, deliverySelect+rest, args...); err != nil {
+	if err := tx.SelectContext(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
 	list, place := make([]monolith.Delivery, len(rows)), make(map[int64]int, len(rows))
@@ -163,7 +171,7 @@ func (db *DB) ClaimDeliveries(ctx context.Context, now time.Time, worker string,
 	var claimed []monolith.Delivery
 	lease := now.Add(DeliveryLease).UnixMilli()
 	err := db.inTx(ctx, func(tx *sqlx.Tx) error {
-		list, err := db.deliveries(ctx, tx, " WHERE d.finished = 0 AND d.due_ms <= ? ORDER BY d.due_ms, d.id LIMIT ?", now.UnixMilli(), limit(most, 100))
+		list, err := db.deliveries(ctx, tx, deliveryPayload+" WHERE d.finished = 0 AND d.due_ms <= ? ORDER BY d.due_ms, d.id LIMIT ?", now.UnixMilli(), limit(most, 100))
 		if err != nil {
 			return err
 		}
@@ -267,7 +275,23 @@ func (db *DB) RetryDelivery(ctx context.Context, id int64) error {
 	})
 }
 
-// Deliveries gives entries of the outbox, newest first; see [monolith.DeliveryQuery].
+// Delivery gives one entry of the outbox, or [monolith.ErrNotFound].
+func (db *DB) Delivery(ctx context.Context, id int64) (d monolith.Delivery, err error) {
+	err = db.inRead(ctx, func(tx *sqlx.Tx) error {
+		list, err := db.deliveries(ctx, tx, deliveryPayload+" WHERE d.id = ?", id)
+		switch {
+		case err != nil:
+			return db.failed("read a delivery", err)
+		case len(list) == 0:
+			return notFound("delivery %d", id)
+		}
+		d = list[0]
+		return nil
+	})
+	return d, err
+}
+
+// Deliveries gives entries of the outbox without their payloads, newest first; see [monolith.DeliveryQuery].
 func (db *DB) Deliveries(ctx context.Context, q monolith.DeliveryQuery) (list []monolith.Delivery, err error) {
 	var c conditions
 	if q.Channel != 0 {
@@ -285,7 +309,7 @@ func (db *DB) Deliveries(ctx context.Context, q monolith.DeliveryQuery) (list []
 		c.add("d.id < ?", q.Before)
 	}
 	err = db.inRead(ctx, func(tx *sqlx.Tx) (err error) {
-		list, err = db.deliveries(ctx, tx, c.where()+" ORDER BY d.id DESC LIMIT ?", append(c.args, limit(q.Limit, 200))...)
+		list, err = db.deliveries(ctx, tx, deliveryFrom+c.where()+" ORDER BY d.id DESC LIMIT ?", append(c.args, limit(q.Limit, 200))...)
 		return err
 	})
 	if err != nil {
