@@ -25,7 +25,7 @@ export MONOLITH_SKIPPED := $(CURDIR)/.cache/skipped
 export MONOLITH_SHOTS   ?= $(CURDIR)/.cache/shots
 
 .DEFAULT_GOAL := help
-.PHONY: help run build ui test vet fmt tsc script-test lint bench fuzz torture soak deps clean
+.PHONY: help run build ui test vet fmt tsc script-test lint bench parts fuzz torture soak deps clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 10
@@ -83,8 +83,15 @@ endif
 lint: vet fmt tsc ## Look for mistakes without running anything.
 	$(GO) tool staticcheck ./...
 
+# With other programs that do the same work beside it, where they are installed. FIGURES=history measures some rows alone, by the
+# names in cmd/monolith/figures_test.go; MONOLITH_TRACES names a folder with recorded status, without which a server is made up.
+bench: ui ## Print the table of what Monolith takes, in ten minutes; FIGURES=poll chooses rows.
+	@mkdir -p .cache
+	$(GO) test ./cmd/monolith -vet=off -count 1 -timeout 30m -run '^TestFigures$$$(if $(FIGURES),/$(FIGURES))' -figures $(CURDIR)/.cache/figures.md
+	@cat .cache/figures.md
+
 # One package at a time, or they would measure each other; only those that have something to measure.
-bench: ## Measure; BENCH=pattern chooses, BENCHTIME=100ms is quick.
+parts: ## Measure parts; BENCH=pattern chooses, BENCHTIME=100ms is quick.
 	$(GO) test -p 1 -vet=off -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem \
 		$(if $(filter ./...,$(TEST)),$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .))),$(TEST))
 

@@ -84,29 +84,30 @@ func (p *Program) Snapshot() (dir string) {
 	return filepath.Join(p.Dir, "snapshots", answer.Data.Name)
 }
 
-// Flush makes a VictoriaMetrics write what it has to its files.
-func (p *Program) Flush() {
+// Settle waits until a VictoriaMetrics has what it was given in its files, and those no longer change.
+func (p *Program) Settle() {
 	p.tb.Helper()
 	p.Get("/internal/force_flush")
+	const flushed = 6 * time.Second // it writes what is in memory within five
+	last, since := int64(0), time.Now()
+	Until(p.tb, p.Name+" has written", func() bool {
+		now, err := DiskUsage(p.Dir)
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		if now != last || strings.Contains(string(p.Get("/metrics")), "vm_active_force_merges 1") {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > flushed
+	})
 }
 
 // Merge makes a VictoriaMetrics merge its files as far as they can be.
 func (p *Program) Merge() {
 	p.tb.Helper()
-	p.Flush()
+	p.Settle()
 	p.Get("/internal/force_merge")
-	// Files that were merged are removed a little later.
-	last, same := int64(0), 0
-	Until(p.tb, p.Name+" has merged", func() bool {
-		now, err := DiskUsage(p.Dir)
-		if err != nil {
-			p.tb.Fatal(err)
-		}
-		if same++; now != last || strings.Contains(string(p.Get("/metrics")), "vm_active_force_merges 1") {
-			last, same = now, 0
-		}
-		return same > 40
-	})
+	p.Settle()
 }
 
 // Dashboard is the address below a peer's that gives the rates of counters over a time in 720 points.

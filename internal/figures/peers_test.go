@@ -22,7 +22,6 @@ func TestPeersTakeAndGiveATrace(t *testing.T) {
 			p.tb = t
 			p.Write(trace, first, polls)
 			if name == "victoria" {
-				p.Flush()
 				p.Merge()
 			} else if used, err := DiskUsage(p.Snapshot()); err != nil || used < 4096 {
 				t.Errorf("a snapshot of %d bytes, %v", used, err)

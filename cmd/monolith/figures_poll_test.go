@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"monolith"
+	"monolith/internal/figures"
+	"monolith/internal/mysqltest"
+	"monolith/poller"
+	"monolith/store"
+)
+
+// watching is the poller and the store in this process, at work on many connections to one server.
+type watching struct {
+	polls  atomic.Int64
+	failed atomic.Int64
+	stop   func() // may be called again
+}
+
+// watch lets so many connections be polled until the test ends. It waits for the first poll of each.
+func watch(t *testing.T, db *mysqltest.Server, connections int, every time.Duration, collectors []*poller.Collector) *watching {
+	t.Helper()
+	user, password := db.NewUser(t, "PROCESS", "BINLOG MONITOR", "SLAVE MONITOR", "SHOW VIEW", "SELECT ON mysql.*")
+	endpoint, err := poller.ParseDSN(db.DSN(user, password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	history, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "monolith.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watching{}
+	first := make(chan monolith.ServerID, connections)
+	parts, err := poller.New(poller.Config{
+		Collectors: collectors, Resume: history.Resume,
+		Handle: []func(context.Context, *monolith.Snapshot){func(_ context.Context, snap *monolith.Snapshot) {
+			history.Append(snap)
+			w.polls.Add(1)
+			if !snap.Polled {
+				w.failed.Add(1)
+			}
+			if snap.Seq == 1 {
+				first <- snap.Server
+			}
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var servers []monolith.Server
+	for i := range connections {
+		s := monolith.Server{Name: fmt.Sprintf("db%d", i+1), Endpoint: endpoint, Schedules: map[string]string{monolith.Fast: "@every " + every.String()}}
+		if err := history.AddServer(t.Context(), &s); err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, s)
+	}
+	parts.Apply(servers, nil)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running errgroup.Group
+	running.Go(func() error { return history.Run(ctx) })
+	running.Go(func() error { return parts.Run(ctx) })
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := errors.Join(running.Wait(), history.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(w.stop)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for range connections {
+		select {
+		case <-first:
+		case <-late.C:
+			t.Fatal("not every server was polled once")
+		}
+	}
+	return w
+}
+
+// during counts the polls of some time.
+func (w *watching) during(t *testing.T, d time.Duration) (polls int) {
+	t.Helper()
+	before := w.polls.Load()
+	wait(t, d)
+	if n := w.failed.Load(); n > 0 {
+		t.Errorf("%d polls failed", n)
+	}
+	return int(w.polls.Load() - before)
+}
+
+// pollRows are what a poll costs us: status, collected and stored, and nothing else, many times a second.
+func pollRows(t *testing.T, _ *bench) []figures.Row {
+	db := mysqltest.MariaDB(t, mysqltest.Options("max_connections=400"))
+	i := slices.IndexFunc(poller.Collectors(), func(c *poller.Collector) bool { return c.Name == "status" })
+	w := watch(t, db, 100, time.Second, poller.Collectors()[i:i+1])
+	polls := 0
+	used := measure(t, os.Getpid(), func() { polls = w.during(t, 12*time.Second) })
+	row := figures.Row{Name: "CPU of a poll: status collected and stored", Unit: "ms", Ours: milliseconds(used, polls), Target: 1,
+		Note: "100 connections, each polled each second; peers: a scrape of the exporter for the status alone, and what taking its page in costs"}
+
+	if exporter := figures.Exporter(t, exporterDSN(t, db), true); exporter != nil {
+		w.stop()
+		scrape := scraped(exporter, 200)
+		for _, s := range scraping(t, exporter.Get("/metrics"), 20, time.Second, 10*time.Second) {
+			row.Peers = append(row.Peers, figures.Peer{Name: "exporter + " + s.Name, Value: scrape + milliseconds(s.used, s.pages)})
+		}
+	}
+	return []figures.Row{row}
+}
+
+// watchedRows are what being watched costs a server, with all collectors at their own times.
+func watchedRows(t *testing.T, _ *bench) []figures.Row {
+	db := mysqltest.MariaDB(t, mysqltest.Options("max_connections=400"))
+	w := watch(t, db, 100, 10*time.Second, poller.Collectors())
+	polls, ours := 0, time.Duration(0)
+	its := measure(t, db.PID(), func() {
+		ours = measure(t, os.Getpid(), func() { polls = w.during(t, time.Minute) })
+	})
+	rows := []figures.Row{
+		{Name: "CPU of a poll each 10 s, with all collectors", Unit: "ms", Ours: milliseconds(ours, polls),
+			Note: "100 connections to one MariaDB for a minute, each collector at its own schedule, stored; with the cold caches of work that comes in between"},
+		{Name: "CPU that it costs the watched server", Unit: "ms", Ours: milliseconds(its, polls), Target: 1.5, Note: "in the same minute; peer: one scrape with what the exporter collects by default"},
+	}
+	if exporter := figures.Exporter(t, exporterDSN(t, db), false); exporter != nil {
+		w.stop()
+		const scrapes = 200
+		its = measure(t, db.PID(), func() {
+			rows[0].Peers = []figures.Peer{{Name: "exporter alone", Value: scraped(exporter, scrapes)}}
+		})
+		rows[1].Peers = []figures.Peer{{Name: "exporter", Value: milliseconds(its, scrapes)}}
+	}
+	return rows
+}
+
+func exporterDSN(t *testing.T, db *mysqltest.Server) string {
+	user, password := db.NewUser(t, "PROCESS", "BINLOG MONITOR", "SLAVE MONITOR", "SELECT")
+	return user + ":" + password + "@(" + net.JoinHostPort(db.Host, strconv.Itoa(db.Port)) + ")/"
+}
+
+// scraped gives the milliseconds of the processor that a page of an exporter costs it.
+func scraped(exporter *figures.Program, scrapes int) float64 {
+	exporter.Get("/metrics")
+	before := exporter.CPU()
+	for range scrapes {
+		exporter.Get("/metrics")
+	}
+	return milliseconds(exporter.CPU()-before, scrapes)
+}
+
+// scraper is a peer that takes pages in, and what it took to do so.
+type scraper struct {
+	*figures.Program
+	pages  int
+	used   time.Duration
+	asked  atomic.Int64
+	before int64
+}
+
+// scraping lets what can take in a page of an exporter do it for some time. The page is served as it is, under the names of
+// several servers.
+func scraping(t *testing.T, page []byte, servers int, every, during time.Duration) (all []*scraper) {
+	t.Helper()
+	for _, start := range []func(testing.TB, string, string) *figures.Program{figures.Prometheus, figures.Victoria} {
+		s := &scraper{}
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			s.asked.Add(1)
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+			_, _ = w.Write(page) // who no longer wants it is no matter
+		}))
+		t.Cleanup(site.Close)
+		if s.Program = start(t, t.TempDir(), figures.Scraping(site.URL+"/metrics", servers, every)); s.Program != nil {
+			all = append(all, s)
+		}
+	}
+	for _, s := range all {
+		// The first page of each server makes its series.
+		figures.Until(t, s.Name+" scrapes", func() bool { return s.asked.Load() > int64(servers) })
+		s.before, s.used = s.asked.Load(), s.CPU()
+	}
+	wait(t, during)
+	for _, s := range all {
+		s.pages, s.used = int(s.asked.Load()-s.before), s.CPU()-s.used
+	}
+	return all
+}
