@@ -40,8 +40,8 @@ func syntax(text string, scoped bool) (root ast.Node, before int, err error) {
 		}
 		return tree.Node, 0, nil
 	}
-	if pos, ok := unbalanced(text); ok {
-		return nil, 0, wrong(pos, "", "there is one ) too many")
+	if err := escapes(text); err != nil {
+		return nil, 0, err
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return nil, 0, wrong(strings.Index(text, "{"), "", "this is not part of the language")
@@ -64,27 +64,36 @@ func syntax(text string, scoped bool) (root ast.Node, before int, err error) {
 	return nil, 0, wrong(0, "", "this is not one expression")
 }
 
-// unbalanced gives the place of the first ) that closes nothing.
-func unbalanced(text string) (pos int, found bool) {
-	if !strings.Contains(text, ")") {
-		return 0, false
+// escapes refuses a text that would end what is put around it, or go on in it.
+func escapes(text string) error {
+	if !strings.ContainsAny(text, "),") {
+		return nil
 	}
 	tokens, err := lexer.Lex(file.NewSource(text))
 	if err != nil {
-		return 0, false // the parser finds the same error
+		return nil // the parser finds the same error
 	}
-	open := 0
+	open, comma := 0, -1
 	for _, t := range tokens {
 		switch {
+		case t.Is(lexer.EOF):
+			continue
 		case t.Is(lexer.Bracket, "("):
 			open++
 		case t.Is(lexer.Bracket, ")"):
 			if open--; open < 0 {
-				return t.From, true
+				return wrong(t.From, "", "there is one ) too many")
 			}
 		}
+		comma = -1
+		if t.Is(lexer.Operator, ",") {
+			comma = t.From
+		}
 	}
-	return 0, false
+	if comma >= 0 {
+		return wrong(comma, "", "the formula ends with a comma")
+	}
+	return nil
 }
 
 // moveBack corrects the place of an error.

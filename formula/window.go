@@ -197,8 +197,8 @@ func changedNumber(series *monolith.Series, gauge []float64, first, last int) fl
 	return known
 }
 
-// forecast draws the straight line of least squares through the window's readings and gives its value
-// ahead of the moment. Three readings, spread over half the window, are the least.
+// forecast lays the line of [Trend] through the window's readings and gives its value ahead of the moment. Three
+// readings, spread over half the window, are the least.
 func (g *grid) forecast(s *slot, series *monolith.Series) *column {
 	c := newColumn(g.n)
 	values := series.Avg
@@ -211,29 +211,25 @@ func (g *grid) forecast(s *slot, series *monolith.Series) *column {
 	}
 	step := g.rng.Step.Seconds()
 	ahead := s.ahead.Seconds() / step
+	var x, y []float64
 	for i := range c.num {
 		k := g.at(i)
 		if k < 0 || k >= len(values) {
 			continue
 		}
 		first, _ := g.span(s.window, k)
-		var n, sx, sy, sxx, sxy, oldest float64
+		x, y = x[:0], y[:0]
 		for j := max(first, 0); j <= k; j++ {
-			y := values[j]
-			if y != y {
-				continue
+			if v := values[j]; v == v {
+				x, y = append(x, float64(j-k)), append(y, v)
 			}
-			x := float64(j - k) // counted from the moment, so that large times don't eat digits
-			if n == 0 {
-				oldest = x
-			}
-			n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
 		}
-		if n < 3 || -oldest*step < s.window.Seconds()/2 {
+		if len(x) < 3 || -x[0]*step < s.window.Seconds()/2 {
 			continue
 		}
-		slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
-		c.num[i] = finite((sy-slope*sx)/n + slope*ahead)
+		if slope, level, ok := Trend(x, y); ok {
+			c.num[i] = finite(level + slope*ahead)
+		}
 	}
 	return c
 }
