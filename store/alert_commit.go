@@ -237,6 +237,9 @@ func (w *alertWriter) event(e *monolith.AlertBatchEvent) error {
 			grade = e.Of.Level
 		}
 	}
+	if err := w.gone(server); err != nil {
+		return err
+	}
 	alert := w.alertID(e.Of)
 	if e.Of == nil {
 		alert = e.Alert

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"monolith"
@@ -177,9 +178,12 @@ func (db *DB) EventsAfter(ctx context.Context, after int64, most int) ([]monolit
 	return db.events(ctx, "alert_event e WHERE e.id > ? ORDER BY e.id LIMIT ?", after, limit(most, defaultEvents))
 }
 
-// fewServers is up to how many servers the newest events are sought for each by itself: among the events of
-// all they may be far apart.
-const fewServers = 64
+// fewPlaces is up to how many pairs of a server and a level the newest events are sought for each by itself, in the
+// order of the index: among the events of all they may be far apart.
+const fewPlaces = 200
+
+// grades are the levels that an event can have.
+var grades = []monolith.Level{monolith.LevelOK, monolith.LevelInfo, monolith.LevelWarn, monolith.LevelCritical}
 
 // NewestEvents gives events, newest first; see [monolith.AlertEventQuery]. Those of servers that were deleted are
 // left out.
@@ -197,29 +201,33 @@ func (db *DB) NewestEvents(ctx context.Context, q monolith.AlertEventQuery) ([]m
 			return []monolith.AlertEvent{}, nil
 		}
 	}
+	levels := q.Levels
+	if len(levels) == 0 {
+		levels = grades
+	}
 	var c conditions
-	oneOf(&c, "e.grade", q.Levels, levelValue)
 	oneOf(&c, "e.kind", q.Kinds, wordValue)
 	if q.Before > 0 {
 		c.add("e.id < ?", q.Before)
 	}
 	const there = "(e.server_id = 0 OR EXISTS (SELECT 1 FROM server s WHERE s.id = e.server_id))"
 	most := limit(q.Limit, defaultEvents)
-	if n := len(servers); n == 0 || n > fewServers {
+	if n := len(servers) * len(levels); n == 0 || n > fewPlaces {
+		oneOf(&c, "e.grade", q.Levels, levelValue)
 		oneOf(&c, "e.server_id", servers, serverValue)
 		c.add(there)
 		return db.events(ctx, "alert_event e"+c.where()+" ORDER BY e.id DESC LIMIT ?", append(c.args, most)...)
 	}
-	union, args := "", []any(nil)
-	for i, id := range servers {
-		one := conditions{parts: append([]string{"e.server_id = ?"}, c.parts...), args: append([]any{int64(id)}, c.args...)}
-		if i > 0 {
-			union += " UNION ALL "
+	var parts []string
+	var args []any
+	for _, id := range servers {
+		for _, level := range levels {
+			place := conditions{parts: append([]string{"e.server_id = ? AND e.grade = ?"}, c.parts...)}
+			parts = append(parts, "SELECT * FROM (SELECT e.id AS k FROM alert_event e"+place.where()+" ORDER BY e.id DESC LIMIT ?) part")
+			args = append(append(append(args, int64(id), uint8(level)), c.args...), most)
 		}
-		union += "SELECT * FROM (SELECT e.id AS k FROM alert_event e" + one.where() + " ORDER BY e.id DESC LIMIT ?) part"
-		args = append(append(args, one.args...), most)
 	}
-	return db.events(ctx, "(SELECT k FROM ("+union+") parts ORDER BY k DESC LIMIT ?) newest JOIN alert_event e ON e.id = newest.k WHERE "+
+	return db.events(ctx, "(SELECT k FROM ("+strings.Join(parts, " UNION ALL ")+") parts ORDER BY k DESC LIMIT ?) newest JOIN alert_event e ON e.id = newest.k WHERE "+
 		there+" ORDER BY e.id DESC", append(args, most)...)
 }
 

@@ -15,5 +15,5 @@ CREATE TABLE IF NOT EXISTS alert_event (
     PRIMARY KEY (id),
     KEY alert_event_of_alert (alert_id, id),
     KEY alert_event_feed (grade, id),
-    KEY alert_event_of_server (server_id, id)
+    KEY alert_event_of_server (server_id, grade, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -15,4 +15,4 @@ CREATE TABLE alert_event (
 );
 CREATE INDEX alert_event_of_alert ON alert_event (alert_id, id);
 CREATE INDEX alert_event_feed ON alert_event (grade, id);
-CREATE INDEX alert_event_of_server ON alert_event (server_id, id);
+CREATE INDEX alert_event_of_server ON alert_event (server_id, grade, id);
