@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"bytes"
 	"context"
 
 	"monolith"
@@ -22,7 +23,7 @@ func collectStatus(ctx context.Context, g *Gather) error {
 	rec := g.Recorder("status")
 	// GLOBAL is never left out: without it the rows about statements and traffic are those of our own session.
 	err := g.Session.Query(ctx, "SHOW GLOBAL STATUS", func(row Row) error {
-		rec.Add(row.Bytes(0), row.Bytes(1))
+		rec.Add(asWritten(row.Bytes(0)), row.Bytes(1))
 		return nil
 	})
 	if err != nil {
@@ -30,4 +31,21 @@ func collectStatus(ctx context.Context, g *Gather) error {
 	}
 	rec.Done()
 	return nil
+}
+
+// lowerCase are the families of status names that are written without a capital.
+var lowerCase = [][]byte{[]byte("wsrep_"), []byte("rocksdb_"), []byte("group_replication_"), []byte("validate_password"), []byte("mecab_")}
+
+// asWritten gives a status name the capital that it has everywhere else: proxies and some builds of MySQL 5.7 send
+// names in lower case, and names are looked up as they are written.
+func asWritten(name []byte) []byte {
+	if len(name) == 0 || name[0] < 'a' || name[0] > 'z' || monolith.KindOf("status."+string(name)) == monolith.Untyped {
+		return name
+	}
+	for _, family := range lowerCase {
+		if bytes.HasPrefix(name, family) {
+			return name
+		}
+	}
+	return append(bytes.ToUpper(name[:1]), name[1:]...)
 }

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,6 +69,9 @@ func (r *Recording) recorded(statement string) *Result {
 			return r.results[key]
 		}
 	}
+	if upper == "SHOW ALL SLAVES STATUS" { // of a MariaDB with one connection
+		return r.results["SHOW SLAVE STATUS"]
+	}
 	if m := fromTable.FindStringSubmatch(statement); m != nil && strings.HasPrefix(upper, "SELECT") {
 		return r.results["TABLE "+strings.ToUpper(m[1]+"."+m[2])]
 	}
@@ -91,6 +96,10 @@ func (c *conn) live(statement string) *Result {
 		if strings.ContainsRune(upper, '\'') {
 			return filtered(variableRows(c.rec.variables), statement)
 		}
+	case upper == "SHOW FULL PROCESSLIST", upper == "SHOW PROCESSLIST":
+		if c.rec.recorded(statement) == nil {
+			return c.s.processes(statement)
+		}
 	case strings.HasPrefix(upper, "SELECT ") && !strings.Contains(upper, " FROM "):
 		if c.rec.recorded(statement) == nil && c.rec.language().refuse(statement) == nil {
 			return c.scalars(statement[len("SELECT "):])
@@ -108,6 +117,17 @@ func (c *conn) kills(statement string) *Result {
 		return &Result{Err: &Error{1094, "HY000", "Unknown thread id: " + strconv.FormatUint(uint64(id), 10)}}
 	}
 	return &Result{}
+}
+
+// processes lists the server's own threads, where the recording has no list.
+func (s *Server) processes(statement string) *Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := Table([]string{"Id", "User", "Host", "db", "Command", "Time", "State", "Info"})
+	for _, id := range slices.Sorted(maps.Keys(s.threads)) {
+		r.Rows = append(r.Rows, Row{number(uint64(id)), []byte(s.user), []byte("127.0.0.1:1"), nil, []byte("Query"), []byte("0"), []byte("init"), []byte(statement)})
+	}
+	return r
 }
 
 // statusRows are those of SHOW STATUS now.

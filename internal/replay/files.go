@@ -17,10 +17,10 @@ var kinds = []struct {
 }{
 	{regexp.MustCompile(`^answers.*\.txt$`), (*Recording).readAnswers},
 	{regexp.MustCompile(`names|two-samples|user_statistics`), func(*Recording, string) error { return nil }},
-	{regexp.MustCompile(`all_slaves_status.*\.tsv$`), shown("SHOW ALL SLAVES STATUS")},
-	{regexp.MustCompile(`replica_status.*\.tsv$`), shown("SHOW REPLICA STATUS")},
-	{regexp.MustCompile(`slave[_-]status.*\.(tsv|txt)$`), shown("SHOW SLAVE STATUS")},
-	{regexp.MustCompile(`^(delay|running)-.*\.tsv$`), shown("SHOW SLAVE STATUS")},
+	{regexp.MustCompile(`all_slaves_status.*\.tsv$`), channels("SHOW ALL SLAVES STATUS")},
+	{regexp.MustCompile(`replica_status.*\.tsv$`), channels("SHOW REPLICA STATUS")},
+	{regexp.MustCompile(`slave[_-]status.*\.(tsv|txt)$`), channels("SHOW SLAVE STATUS")},
+	{regexp.MustCompile(`^replication-.*\.tsv$`), channels("SHOW SLAVE STATUS")},
 	{regexp.MustCompile(`^status.*\.tsv$`), (*Recording).readStatus},
 	{regexp.MustCompile(`^var(iable)?s.*\.tsv$`), (*Recording).readVariables},
 	{regexp.MustCompile(`innodb.*\.txt$|^ytkit-.*\.txt$|^innotop-.*\.txt$`), (*Recording).readInnoDB},
@@ -131,6 +131,18 @@ func shown(statement string) func(*Recording, string) error {
 	}
 }
 
+// channels reads blocks of pairs, or the client's \G.
+func channels(statement string) func(*Recording, string) error {
+	return func(r *Recording, content string) error {
+		read := readVertical
+		if first, _, _ := strings.Cut(content, "\n"); strings.Contains(first, "\t") {
+			read = readBlocks
+		}
+		r.results[statement] = read(content)
+		return nil
+	}
+}
+
 func tabbed(statement string, columns ...string) func(*Recording, string) error {
 	return func(r *Recording, content string) error {
 		result := Table(nil)
@@ -174,8 +186,8 @@ func (r *Recording) readAnswers(content string) error {
 	return nil
 }
 
-// readTable reads rows in one of the client's forms: the vertical one (\G), the one with frames (-t), that with tabs
-// and a line of names (-B), or blocks of pairs with an empty line between.
+// readTable reads rows in one of the client's forms: the vertical one (\G), the one with frames (-t), or that with
+// tabs and a line of names (-B).
 func readTable(content string) *Result {
 	content = strings.ReplaceAll(content, "\r\n", "\n")
 	first, _, _ := strings.Cut(strings.TrimSpace(content), "\n")
@@ -184,8 +196,6 @@ func readTable(content string) *Result {
 		return readFramed(content)
 	case strings.HasPrefix(first, "***"):
 		return readVertical(content)
-	case strings.Count(first, "\t") == 1 && regexp.MustCompile(`^(Slave_IO_State|Replica_IO_State|Connection_name|Channel_Name)\t`).MatchString(first):
-		return readBlocks(content)
 	}
 	return readTabs(content)
 }

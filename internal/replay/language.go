@@ -129,6 +129,8 @@ var tables = map[string]struct {
 	"performance_schema.setup_consumers":                       {since: since{mysql: v(5, 5, 3), mariadb: v(5, 5)}},
 	"performance_schema.memory_summary_global_by_event_name":   {since: since{mysql: v(5, 7, 2), mariadb: v(10, 5, 2)}},
 	"performance_schema.events_statements_summary_by_digest":   {since: since{mysql: v(5, 6, 5), mariadb: v(10)}},
+	"mysql.wsrep_cluster_members":                              {since: since{mariadb: v(10, 4)}},
+	"performance_schema.host_cache":                            {since: since{mysql: v(5, 6, 5), mariadb: v(10)}},
 	"performance_schema.threads":                               {since: since{mysql: v(5, 5, 3), mariadb: v(5, 5)}},
 	"performance_schema.metadata_locks":                        {since: since{mysql: v(5, 7, 3), mariadb: v(10, 5, 2)}},
 	"performance_schema.data_locks":                            {since: since{mysql: v(8, 0, 1)}},

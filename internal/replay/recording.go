@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -151,6 +152,22 @@ func merge(old []pair, values map[string]string) []pair {
 		}
 	}
 	return list
+}
+
+// StatusNames gives the names of SHOW GLOBAL STATUS.
+func (r *Recording) StatusNames() iter.Seq[string] { return namesOf(r.status) }
+
+// VariableNames gives the names of SHOW GLOBAL VARIABLES.
+func (r *Recording) VariableNames() iter.Seq[string] { return namesOf(r.variables) }
+
+func namesOf(list []pair) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, p := range list {
+			if !yield(p.name) {
+				return
+			}
+		}
+	}
 }
 
 // normal is a statement without comments, a semicolon and more than one space in a row.

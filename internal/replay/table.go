@@ -102,8 +102,6 @@ func (r *Recording) usualShow(upper string) *Result {
 		return Table([]string{"Grants"})
 	case strings.HasPrefix(upper, "SHOW GRANTS"):
 		return Table([]string{"Grants"}, []string{"GRANT SELECT, PROCESS, REPLICATION CLIENT ON *.* TO `" + User + "`@`%`"})
-	case strings.HasSuffix(upper, "PROCESSLIST"):
-		return Table([]string{"Id", "User", "Host", "db", "Command", "Time", "State", "Info"})
 	case strings.HasPrefix(upper, "SHOW MASTER STATUS"), strings.HasPrefix(upper, "SHOW BINARY LOG STATUS"):
 		return Table([]string{"File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB"})
 	case strings.HasPrefix(upper, "SHOW BINARY LOGS"), strings.HasPrefix(upper, "SHOW MASTER LOGS"):
