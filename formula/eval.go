@@ -35,8 +35,8 @@ type Instance struct {
 // maxWork bounds an evaluation: so many nodes are evaluated for rows and instances, a long text counting for several.
 const maxWork = 1 << 20
 
-// Eval evaluates the formula. It allocates nothing where there are up to 16 names and no instances, no text is made and
-// nothing is missing.
+// Eval evaluates the formula. It allocates nothing where there are up to 16 names, one of them a row set, and no instances,
+// no text is made and nothing is missing.
 //
 // If anything that the formula names is [LackFailed], so is the result, whether or not the result would have depended on
 // it; only the side that a ?? did not choose does not count. The other lacks count where evaluation comes to them: not
@@ -113,7 +113,7 @@ func (e *evaluation) room() {
 // load reads everything that the formula names. It reports whether anything failed.
 func (e *evaluation) load() (failed bool) {
 	e.room()
-	names := e.f.names
+	names := &e.f.names
 	for i, k := range names.kinds {
 		v := fit(k, e.env.Local(e.f, i))
 		e.put(i, v)

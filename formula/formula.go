@@ -12,7 +12,6 @@ package formula
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,7 +20,7 @@ type Formula struct {
 	text   string
 	unit   *unit
 	inputs []Input
-	names  *scopeNames
+	names  scopeNames
 }
 
 // Parse reads a formula whose names must stand in the built-in name table. Errors are
@@ -34,9 +33,9 @@ func ParseWith(text string, known func(name string) bool) (*Formula, error) {
 	return parse(text, &Scope{Known: known}, false)
 }
 
-// newFormula settles which of the formula's inputs each slot reads.
-func newFormula(text string, u *unit, names *scopeNames) *Formula {
-	f := &Formula{text: strings.TrimSpace(text), unit: u, names: names}
+// settle makes the list of inputs, and notes for each slot which of them it reads.
+func (f *Formula) settle() {
+	f.inputs = make([]Input, 0, len(f.unit.slots))
 	f.unit.reads(false, func(s *slot, each bool) {
 		in := Input{Name: s.name, Func: s.fn, Window: s.window, Ago: s.ago, Ahead: s.ahead, Optional: s.optional, Each: each}
 		if s.input = slices.Index(f.inputs, in); s.input < 0 {
@@ -44,7 +43,6 @@ func newFormula(text string, u *unit, names *scopeNames) *Formula {
 			f.inputs = append(f.inputs, in)
 		}
 	})
-	return f
 }
 
 // String gives the formula as it was written, without surrounding space.

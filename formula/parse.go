@@ -55,14 +55,16 @@ func parse(text string, scope *Scope, scoped bool) (*Formula, error) {
 		return nil, wrong(maxText, "", "the formula has %d characters, more than %d", n, maxText)
 	}
 	root, before, err := syntax(text, scoped)
-	b := &builder{scope: scope, scoped: scoped, names: &scopeNames{}, table: nameTable(), unit: &unit{columns: true}}
+	f := &Formula{text: strings.TrimSpace(text), unit: &unit{columns: true}}
+	b := &builder{scope: scope, scoped: scoped, names: &f.names, table: nameTable(), unit: f.unit}
 	if err == nil {
 		_, err = b.build(root)
 	}
 	if err != nil {
 		return nil, moveBack(err, before)
 	}
-	return newFormula(text, b.unit, b.names), nil
+	f.settle()
+	return f, nil
 }
 
 // parserConfig makes expr's parser see our functions instead of its builtins. The parser only reads it, and a request
