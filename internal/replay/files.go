@@ -25,6 +25,7 @@ var kinds = []struct {
 	{regexp.MustCompile(`^var(iable)?s.*\.tsv$`), (*Recording).readVariables},
 	{regexp.MustCompile(`innodb.*\.txt$|^ytkit-.*\.txt$|^innotop-.*\.txt$`), (*Recording).readInnoDB},
 	{regexp.MustCompile(`processlist.*\.txt$|^recset.*\.txt$`), shown("SHOW FULL PROCESSLIST")},
+	{regexp.MustCompile(`^(users|unix-socket|auth-socket|mariadb-10.3-password).*\.tsv$`), shown("ROWS MYSQL.USER")},
 	{regexp.MustCompile(`master-status.*\.txt$`), tabbed("SHOW MASTER STATUS", "File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set")},
 	{regexp.MustCompile(`master-logs.*\.txt$`), tabbed("SHOW BINARY LOGS", "Log_name", "File_size", "Encrypted")},
 }
@@ -45,7 +46,7 @@ var kinds = []struct {
 //	user: shop
 //	host: %
 //
-// A "TABLE" is the answer to every SELECT from it. In tables with tabs \N is NULL and \n a line's end, as in the
+// A "TABLE" is the answer to every SELECT from it, "ROWS" are the table's rows, from which a SELECT is computed. In tables with tabs \N is NULL and \n a line's end, as in the
 // client's batch mode; in rows of names NULL is NULL. Of two files of a kind the later name wins. Other files are left
 // alone; one that can't be read fails the test.
 func Load(tb testing.TB, dir string) *Recording {

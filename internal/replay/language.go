@@ -37,7 +37,7 @@ func (l language) has(s since) bool {
 	id := l.r.identity
 	from := s.mysql
 	if id.Flavour == monolith.TiDB {
-		return s == always
+		id.Version = v(5, 7, 25) // it imitates about as much
 	}
 	if id.Flavour.IsMariaDB() {
 		from = s.mariadb
@@ -102,7 +102,7 @@ var tables = map[string]struct {
 	"information_schema.metadata_lock_info":  {since: since{mariadb: v(10)}},
 	"information_schema.replica_host_status": {}, // Aurora alone
 	"mysql.user": {since: always, columns: map[string]since{
-		"account_locked": {mysql: v(5, 7, 6)}, "password_expired": {mysql: v(5, 6, 6), mariadb: v(10, 4, 3)},
+		"account_locked": {mysql: v(5, 7, 6)}, "password_expired": {mysql: v(5, 6, 6), mariadb: v(10)},
 		"is_role": {mariadb: v(10, 0, 5)}, "password_last_changed": {mysql: v(5, 7, 4)}, "User_attributes": {mysql: v(8, 0, 14)},
 		"plugin": {mysql: v(5, 5, 7), mariadb: v(5, 2)}, "authentication_string": {mysql: v(5, 5, 7), mariadb: v(5, 2)},
 		"Password": {mysql: v(5), mariadb: v(5), until: v(5, 7, 6)}}},

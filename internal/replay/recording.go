@@ -18,7 +18,7 @@ type Recording struct {
 	variables []pair
 	status    []pair
 	values    map[string]string  // variables by lower-case name
-	results   map[string]*Result // by statement in capitals, or "TABLE schema.name"
+	results   map[string]*Result // by statement in capitals, "TABLE schema.name" or "ROWS schema.name"
 	keys      []string           // of results, the longest first
 	partial   bool               // the variables are not all that the server has
 
@@ -119,7 +119,8 @@ func (r *Recording) copy() *Recording {
 }
 
 // With gives a copy that answers a statement, or each one that begins like it, with a result. "TABLE schema.name"
-// stands for every SELECT from that table.
+// stands for every SELECT from that table; "ROWS schema.name" are rows of the table, from which SELECTs are
+// computed.
 func (r *Recording) With(statement string, result *Result) *Recording {
 	c := r.copy()
 	c.results[strings.ToUpper(normal(statement))] = result
