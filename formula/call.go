@@ -42,11 +42,7 @@ func (b *builder) call(n *ast.CallNode, pos int) (*node, error) {
 	case classVersion:
 		return version(f, n, pos)
 	case classText:
-		arg, err := b.node(n.Arguments[0])
-		if err == nil {
-			err = textual(arg)
-		}
-		return &node{op: f.name, kind: kindText, args: []*node{arg}, pos: pos}, err
+		return b.text(f, n, pos)
 	}
 	out := &node{op: f.name, kind: kindNumber, pos: pos}
 	for _, a := range n.Arguments {
@@ -66,6 +62,26 @@ func (b *builder) call(n *ast.CallNode, pos int) (*node, error) {
 		if d := out.args[1]; d.op != opNumber || d.num != float64(int(d.num)) || d.num > 15 {
 			return nil, wrong(d.pos, f.usage, "the number of digits must be written as 0 to 15")
 		}
+	}
+	return out, nil
+}
+
+// text reads a function that makes a text. concat takes numbers too.
+func (b *builder) text(f function, n *ast.CallNode, pos int) (*node, error) {
+	out := &node{op: f.name, kind: kindText, pos: pos}
+	for _, a := range n.Arguments {
+		arg, err := b.node(a)
+		switch {
+		case err != nil:
+		case f.name != opConcat:
+			err = textual(arg)
+		case arg.kind == kindBool:
+			err = wrong(arg.pos, `write condition ? "a" : "b"`, "a text or a number is needed here, not true or false")
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.args = append(out.args, arg)
 	}
 	return out, nil
 }
@@ -96,8 +112,14 @@ func (b *builder) window(f function, n *ast.CallNode, pos int) (*slot, error) {
 		s.fn, s.ago = "", week
 		return s, nil
 	}
-	if f.name == "forecast" {
+	switch f.name {
+	case "forecast", "slope":
 		s.window = 6 * time.Hour
+	case "usual", "usual_rate":
+		if !b.scoped {
+			return nil, wrong(pos, "week_ago(a)", "%s is for the formulas of rules", f.name)
+		}
+		b.names.needScope(f.name)
 	}
 	for i, a := range n.Arguments[1:] {
 		d, err := length(a)
@@ -123,7 +145,7 @@ func windowFunction(n *ast.CallNode) (function, bool) {
 		return function{}, false
 	}
 	f, ok := lookupFunction(id.Value)
-	return f, ok && f.class == classWindow && f.name != "week_ago" && len(n.Arguments) >= f.min && len(n.Arguments) <= f.max
+	return f, ok && f.class == classWindow && f.name != "week_ago" && f.name != "usual" && f.name != "usual_rate" && len(n.Arguments) >= f.min && len(n.Arguments) <= f.max
 }
 
 func length(a ast.Node) (time.Duration, error) {

@@ -92,8 +92,8 @@ func (g *grid) column(s *slot, series *monolith.Series) *column {
 		return g.over(s, series)
 	case "changed":
 		return g.changed(s, series)
-	case "forecast":
-		return g.forecast(s, series)
+	case "forecast", "slope":
+		return g.trend(s, series)
 	}
 	return g.plain(s, series)
 }

@@ -17,7 +17,7 @@ import (
 func FuzzParseScope(f *testing.F) {
 	for _, text := range append(slices.Clone(ruleFormulas),
 		`any(replicas, .io != "Yes" and #.lag > limit.failed)`, "names(replicas, .lag in [1, 2], .channel)", `count(replicas, any(accounts, .locked)) ?? 1`,
-		"1) + (2", "a, b", "{a}", "one(0, 1)", "it.lag | abs()", "#", ".lag", ".5.lag", "#acc.x", "sum(replicas, (.lag ?? 0)) // x", "a)//", `has(it["lag"])`,
+		"1) + (2", "a, b", "{a}", "one(0, 1)", "it.lag | abs()", "#", ".lag", ".5.lag", "#acc.x", "sum(replicas, (.lag ?? 0)) // x", "a)//", `has(it["lag"])`, "concat(upper(t), usual_rate(status.X), slope(host.use, \"1h\"))",
 		`version("1.2.3.4") < KiB`, "lower(lower(t)) matches t", "round_up(1, 0)", "replicas.lag", "let x = .lag; x", "any(replicas, {.lag > 1})",
 	) {
 		f.Add(text)
@@ -150,7 +150,7 @@ func (m *ruleMaker) condition(depth int) string {
 		if m.depth > 0 && m.IntN(2) == 0 {
 			return m.of(".auto_position", `.io == "Yes"`, `(.lag > failed)`, ".channel == t")
 		}
-		return m.of("c", "d", "busy", "server.aurora", `server.flavour == t`, `t contains "x"`, `lower(t) matches "x"`, `has(it.lag)`, "true", "it.auto_position",
+		return m.of("c", "d", "busy", "server.aurora", `server.flavour == t`, `t contains "x"`, `lower(t) matches "x"`, `upper(concat(t, a)) == "X1"`, `has(it.lag)`, "true", "it.auto_position",
 			`status.Uptime in [0, 1, "2"]`)
 	}
 	x := func() string { return m.condition(m.IntN(depth)) }

@@ -37,6 +37,7 @@ func TestEvalRows(t *testing.T) {
 		`names(replicas, .lag > 60, .source_host)`:                                     Text("north.example"),
 		`names(replicas, .io == "x", .channel)`:                                        Text(""),
 		`names(replicas, .lag > 600, .channel)`:                                        null,
+		`names(replicas, .io == "Yes", concat(.channel, "@", .source_host))`:           Text("east@east.example, north@north.example"),
 		`names(replicas, true, .lag)`:                                                  Text("5, ?, 90"),
 		`any(accounts, .privileges > 0)`:                                               Truth(false),
 		`all(accounts, .locked)`:                                                       Truth(true),
@@ -143,6 +144,14 @@ func TestEvalTooMuch(t *testing.T) {
 		if got := mustScope(t, text).Eval(e); got.Lack() != LackFailed || !strings.Contains(got.Why(), "too much work") {
 			t.Errorf("%s: %+v", text, got)
 		}
+	}
+	e.it = replicaRow(strings.Repeat("a", 1000), "Yes", null)
+	doubled := "it.channel"
+	for range 6 {
+		doubled = "concat(" + doubled + ", " + doubled + ")"
+	}
+	if got := mustScope(t, doubled).Eval(e); got.Why() != tooLong {
+		t.Errorf("64,000 characters: lack %v, %d characters", got.Lack(), len(got.String()))
 	}
 	if got := mustScope(t, `any(replicas, .io == "No")`).Eval(e); got != Truth(false) {
 		t.Errorf("2,000 rows: %+v", got)

@@ -51,7 +51,7 @@ func (f *Formula) String() string { return f.text }
 // Input is one thing that a formula reads.
 type Input struct {
 	Name     string        // "status.Questions", without instance
-	Func     string        // "rate", "delta", "avg_over" …; "" for the plain value
+	Func     string        // "rate", "delta", "avg_over", "slope", "usual" …; "" for the plain value
 	Window   time.Duration // the function's own window; 0: the step, the rule's or the caller's window
 	Ago      time.Duration // how far back the reading lies: a week under week_ago, else 0
 	Ahead    time.Duration // forecast: how far beyond the moment

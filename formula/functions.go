@@ -14,7 +14,7 @@ const (
 	classGroup                // makes one value of all instances, or of all rows
 	classRows                 // works on rows alone
 	classHas                  // tells whether there is a value
-	classText                 // works on a text
+	classText                 // makes a text
 	classVersion              // makes a number of a version written in quotes
 )
 
@@ -36,6 +36,9 @@ var functionTable = sync.OnceValue(func() []function {
 		{"max_over", classWindow, 1, 2, `max_over(name[, "1h"])`},
 		{"changed", classWindow, 1, 2, `changed(name[, "1h"])`},
 		{"forecast", classWindow, 1, 3, `forecast(name[, "6h"[, "1d"]])`},
+		{"slope", classWindow, 1, 2, `slope(name[, "6h"])`},
+		{"usual", classWindow, 1, 1, `usual(name)`},
+		{"usual_rate", classWindow, 1, 1, `usual_rate(name)`},
 		{"week_ago", classWindow, 1, 1, `week_ago(name)`},
 		{"greatest", classValue, 2, 20, `greatest(a, b, …)`},
 		{"least", classValue, 2, 20, `least(a, b, …)`},
@@ -48,6 +51,8 @@ var functionTable = sync.OnceValue(func() []function {
 		{"round_down", classValue, 2, 2, `round_down(a, step)`},
 		{"clamp", classValue, 3, 3, `clamp(a, least, greatest)`},
 		{"lower", classText, 1, 1, `lower(text)`},
+		{"upper", classText, 1, 1, `upper(text)`},
+		{"concat", classText, 2, 20, `concat(a, b, …)`},
 		{"version", classVersion, 1, 1, `version("8.0.12")`},
 		{"has", classHas, 1, 1, `has(a)`},
 		{"sum", classGroup, 1, 1, `sum(a)`},

@@ -40,7 +40,8 @@ const (
 	codeHas
 	codeTextual
 	codeMatches
-	codeLower
+	codeCase
+	codeConcat
 	codeRows
 )
 
@@ -105,8 +106,10 @@ func codeOf(n *node) code {
 		return codeTextual
 	case opMatches:
 		return codeMatches
-	case opLower:
-		return codeLower
+	case opLower, opUpper:
+		return codeCase
+	case opConcat:
+		return codeConcat
 	}
 	return codeFold
 }
@@ -180,8 +183,10 @@ func (e *evaluation) eval(n *node) Scalar {
 		}
 	case codeRows:
 		return e.overRows(n)
-	case codeIn, codeTextual, codeMatches, codeLower:
+	case codeIn, codeTextual, codeMatches, codeCase:
 		return e.ofText(n)
+	case codeConcat:
+		return e.concat(n)
 	case codeUnary:
 		a := e.eval(n.args[0])
 		if a.form != TypeNumber {
@@ -316,9 +321,12 @@ func (e *evaluation) ofText(n *node) Scalar {
 			return tooMuch()
 		}
 		return Truth(n.pattern.MatchString(text))
-	case codeLower:
+	case codeCase:
 		if !e.spend(len(text) / 16) {
 			return tooMuch()
+		}
+		if n.op == opUpper {
+			return Text(strings.ToUpper(text))
 		}
 		return Text(strings.ToLower(text))
 	}
@@ -337,6 +345,26 @@ func (e *evaluation) ofText(n *node) Scalar {
 		return Truth(strings.HasPrefix(text, part))
 	}
 	return Truth(strings.HasSuffix(text, part))
+}
+
+func (e *evaluation) concat(n *node) Scalar {
+	var text strings.Builder
+	lack := Truth(true)
+	for _, a := range n.args {
+		v := e.eval(a)
+		if v.form == TypeAny {
+			lack = graver(lack, v)
+			continue
+		}
+		text.WriteString(v.String())
+		if text.Len() > maxMade || !e.spend(text.Len()/16) {
+			return Nothing(LackFailed, tooLong)
+		}
+	}
+	if lack.form == TypeAny {
+		return lack
+	}
+	return Text(text.String())
 }
 
 // overRows evaluates a function over rows.

@@ -54,6 +54,8 @@ const (
 	opField   = "field" // a field of the row at hand, inside a function over rows
 	opHas     = "has"
 	opLower   = "lower"
+	opUpper   = "upper"
+	opConcat  = "concat"
 	opClamp   = "clamp"
 )
 

@@ -115,7 +115,7 @@ func (b *builder) build(root ast.Node) (*unit, error) {
 			b.unit.rows = append(b.unit.rows, n.rows)
 		}
 		switch n.op {
-		case opText, opIn, opMatches, "contains", "startsWith", "endsWith", opLower:
+		case opText, opIn, opMatches, "contains", "startsWith", "endsWith", opLower, opUpper, opConcat:
 			b.unit.columns = false
 		case opIf, "&&", "||":
 			b.unit.lazy = true

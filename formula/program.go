@@ -126,6 +126,16 @@ func operations() []*builtin.Function {
 		return arithmetic("least", []any{v, args[2]})
 	})
 	add(opLower, func(args ...any) (any, error) { return strings.ToLower(asText(args[0])), nil })
+	add(opUpper, func(args ...any) (any, error) { return strings.ToUpper(asText(args[0])), nil })
+	add(opConcat, func(args ...any) (any, error) {
+		text := ""
+		for _, a := range args {
+			if text += asText(a); len(text) > maxMade {
+				return nil, noValue(tooLong)
+			}
+		}
+		return text, nil
+	})
 	add("text", func(args ...any) (any, error) { return asText(args[0]), nil })
 	for op, has := range map[string]func(s, part string) bool{
 		"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
@@ -157,6 +167,11 @@ func arithmetic(op string, args []any) (any, error) {
 	}
 	return v, nil
 }
+
+const (
+	maxMade = 16 << 10 // bytes of a text that a formula makes
+	tooLong = "the text that concat makes is too long"
+)
 
 func asNumber(v any) (float64, error) {
 	if f, ok := v.(float64); ok {

@@ -75,6 +75,11 @@ func TestScopeErrors(t *testing.T) {
 		{"c ? a : t", 9, "one side is a number, the other a text"},
 		{"a contains \"x\"", 1, "a text is needed here"},
 		{"lower(a)", 7, "a text is needed here, not a number"},
+		{"upper(a > 1)", 9, "a text is needed here, not true or false"},
+		{"concat(t, a > 1)", 13, "a text or a number is needed here"},
+		{"concat(t)", 1, "concat(a, b, …)"},
+		{"usual(failed)", 7, "failed is no metric"},
+		{"week_ago(usual(status.Uptime))", 10, "must be a name"},
 		{"has(1)", 1, "reads nothing that could be missing"},
 		{"has()", 1, "has has 0 arguments"},
 		{"version(8.0)", 9, "must be written in quotes"},
@@ -125,6 +130,7 @@ func TestEmptyScope(t *testing.T) {
 func TestScopeIsForRules(t *testing.T) {
 	for text, words := range map[string]string{
 		"any(replicas, true)":    "any works on the rows of a rule: there are none here",
+		"usual(status.Uptime)":   "usual is for the formulas of rules",
 		"count(replicas)":        "count works on the rows of a rule",
 		"names(replicas, 1, 2)":  "names works on the rows of a rule",
 		"has(status.Uptime)":     "has is for the formulas of rules",
@@ -143,6 +149,7 @@ func TestScopeIsForRules(t *testing.T) {
 		"status.Threads_running > limit.failed": "the formula names limit.failed, which only a rule has",
 		"count(replicas)":                       "the formula names replicas, which only a rule has",
 		"status.Threads_running + it.lag":       "the formula names it.lag, which only a rule has",
+		"usual_rate(status.Questions)":          "the formula names usual_rate, which only a rule has",
 		"has(status.Threads_running)":           "the formula names has, which only a rule has",
 	} {
 		f := mustScope(t, text)
@@ -157,6 +164,8 @@ func TestScopeIsForRules(t *testing.T) {
 	for text, want := range map[string]float64{
 		"round_up(status.Threads_running, 16 * KiB)":                 16384,
 		"round_down(status.Threads_running * 100, 64)":               384,
+		`upper(variable.log_bin) == "OFF" ? 1 : 0`:                   1,
+		`concat(variable.log_bin, 1 / 2) == "OFF0.5" ? 1 : 0`:        1,
 		"clamp(status.Threads_running, 10, 20)":                      10,
 		"clamp(100, status.Threads_running, 20) / MiB * MiB":         20,
 		`lower(variable.version) contains "mariadb" ? 1 : 0`:         1,

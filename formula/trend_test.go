@@ -93,6 +93,29 @@ func TestForecastAfterPurge(t *testing.T) {
 	}
 }
 
+func TestSlope(t *testing.T) {
+	h := ten()
+	var used []float64
+	for i := range 61 {
+		used = append(used, 1e9+50*float64(i))
+	}
+	h.gauge("host.used", used...)
+	for _, text := range []string{`slope(host.used, "10m")`, `slope(host.used, "5m")`} {
+		if v := at(t, h, text, noon.Add(10*time.Minute), 0); math.Abs(v.Num-5) > 1e-6 {
+			t.Errorf("%s: %v %s, want 5 a second", text, v.Num, v.Why)
+		}
+		if r := over(t, h, text, 10*time.Second, 60); len(r.Lines) != 1 || math.Abs(r.Lines[0].V[59]-5) > 1e-6 {
+			t.Errorf("%s in a series: %v %s", text, r.Lines, r.Why)
+		}
+	}
+	if v := at(t, h, "slope(host.used)", noon.Add(10*time.Minute), 0); v.Num == v.Num {
+		t.Errorf("of 10 minutes of six hours: %v", v.Num)
+	}
+	if u := mustParse(t, "slope(host.mount_used_bytes) * 3600").Unit(); u != "bytes/s" {
+		t.Errorf("unit %s", u)
+	}
+}
+
 func BenchmarkTrend(b *testing.B) {
 	x, y := readings(2160, func(i int) float64 { return float64(i * 7919 % 1000) })
 	b.ReportAllocs()

@@ -115,7 +115,7 @@ func (s *slot) unitName() string {
 	switch s.fn {
 	case "changed":
 		return ""
-	case "rate":
+	case "rate", "slope", "usual_rate":
 		switch name {
 		case "":
 			return "1/s"

@@ -197,16 +197,16 @@ func changedNumber(series *monolith.Series, gauge []float64, first, last int) fl
 	return known
 }
 
-// forecast lays the line of [Trend] through the window's readings and gives its value ahead of the moment. Three
-// readings, spread over half the window, are the least.
-func (g *grid) forecast(s *slot, series *monolith.Series) *column {
+// trend lays the line of [Trend] through the window's readings and gives its slope per second, or its value ahead of the
+// moment. Three readings, spread over half the window, are the least.
+func (g *grid) trend(s *slot, series *monolith.Series) *column {
 	c := newColumn(g.n)
 	values := series.Avg
 	if values == nil {
 		values = series.Last
 	}
 	if values == nil {
-		c.why = s.name + " is not a gauge: forecast works on gauges"
+		c.why = s.name + " is not a gauge: " + s.fn + " works on gauges"
 		return c
 	}
 	step := g.rng.Step.Seconds()
@@ -227,7 +227,11 @@ func (g *grid) forecast(s *slot, series *monolith.Series) *column {
 		if len(x) < 3 || -x[0]*step < s.window.Seconds()/2 {
 			continue
 		}
-		if slope, level, ok := Trend(x, y); ok {
+		switch slope, level, ok := Trend(x, y); {
+		case !ok:
+		case s.fn == "slope":
+			c.num[i] = finite(slope / step)
+		default:
 			c.num[i] = finite(level + slope*ahead)
 		}
 	}
