@@ -141,3 +141,20 @@ func FuzzInnoDBText(f *testing.F) {
 		}
 	})
 }
+
+// A server leaves out the middle of a text that would be too long: how many transactions are open is not known then,
+// but the oldest one stands last.
+func TestInnoDBTextWithoutItsMiddle(t *testing.T) {
+	t.Parallel()
+	const head, deadlock = "LIST OF TRANSACTIONS FOR EACH SESSION:\n---TRANSACTION 9, ACTIVE 1 sec\n", "TRANSACTION 3, ACTIVE 4711 sec starting index read\n"
+	const tail = "... truncated...\n---TRANSACTION 8, not started\n---TRANSACTION 7, ACTIVE 2 sec\nLOCK WAIT 2 lock struct(s)\n---TRANSACTION 5, ACTIVE 40 sec\n"
+	for text, oldest := range map[string]monolith.Num{deadlock + head + tail: monolith.Uint(40), deadlock + tail: monolith.Uint(40), deadlock + "... truncated...\n": {}} {
+		got := parseInnoDBText(text)
+		if !got.Transactions.IsNone() || !got.Waiting.IsNone() || got.Oldest != oldest {
+			t.Errorf("%q is %+v, want the oldest %v", text, got, oldest)
+		}
+	}
+	if got := parseInnoDBText(deadlock + head); got.Transactions != monolith.Uint(1) || got.Oldest != monolith.Uint(1) {
+		t.Errorf("a whole text is %+v", got)
+	}
+}

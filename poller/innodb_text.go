@@ -14,15 +14,16 @@ type innodbText struct {
 	LSN        monolith.Num // log sequence number
 	Flushed    monolith.Num // log flushed up to
 	Checkpoint monolith.Num // last checkpoint at
-	// Of the open transactions that the text lists; no value where it has no list. The text is cut at
-	// 64 KiB or 1 MiB by the server, in the middle of this list.
+	// Of the open transactions that the text lists; no value where it has no list. A server whose text would be
+	// longer than 64 KiB or 1 MiB leaves out the middle, of which this list is the most: then nobody knows how many
+	// there are, but the oldest, which stands last, is there.
 	Transactions, Waiting, Oldest monolith.Num
 }
 
 // parseInnoDBText reads the text. It never fails.
 func parseInnoDBText(text string) innodbText {
 	var t innodbText
-	listed, open, waiting, oldest := false, uint64(0), uint64(0), uint64(0)
+	listed, cut, open, waiting, oldest := false, false, uint64(0), uint64(0), uint64(0)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -37,7 +38,9 @@ func parseInnoDBText(text string) innodbText {
 		case strings.HasPrefix(line, "LIST OF TRANSACTIONS FOR EACH SESSION"):
 			// What came before belongs to the section about the latest deadlock.
 			listed, open, waiting, oldest = true, 0, 0, 0
-		case strings.HasPrefix(line, "---TRANSACTION") && listed:
+		case line == "... truncated...":
+			cut = true
+		case strings.HasPrefix(line, "---TRANSACTION") && (listed || cut):
 			if _, rest, ok := strings.Cut(line, "ACTIVE"); ok {
 				open++
 				if age := leadingNumber(strings.TrimPrefix(rest, " (PREPARED)")); !age.IsNone() {
@@ -49,7 +52,10 @@ func parseInnoDBText(text string) innodbText {
 			waiting++
 		}
 	}
-	if listed {
+	switch {
+	case cut && open > 0:
+		t.Oldest = monolith.Uint(oldest)
+	case listed && !cut:
 		t.Transactions, t.Waiting, t.Oldest = monolith.Uint(open), monolith.Uint(waiting), monolith.Uint(oldest)
 	}
 	return t

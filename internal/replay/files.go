@@ -23,7 +23,7 @@ var kinds = []struct {
 	{regexp.MustCompile(`^replication-.*\.tsv$`), channels("SHOW SLAVE STATUS")},
 	{regexp.MustCompile(`^status.*\.tsv$`), (*Recording).readStatus},
 	{regexp.MustCompile(`^var(iable)?s.*\.tsv$`), (*Recording).readVariables},
-	{regexp.MustCompile(`innodb.*\.txt$|^ytkit-.*\.txt$|^innotop-.*\.txt$`), (*Recording).readInnoDB},
+	{regexp.MustCompile(`innodb.*\.txt$|^(ytkit|innotop|pt-deadlock|pt-fk).*\.txt$`), (*Recording).readInnoDB},
 	{regexp.MustCompile(`processlist.*\.txt$|^recset.*\.txt$`), shown("SHOW FULL PROCESSLIST")},
 	{regexp.MustCompile(`^(users|unix-socket|auth-socket|mariadb-10.3-password).*\.tsv$`), shown("ROWS MYSQL.USER")},
 	{regexp.MustCompile(`master-status.*\.txt$`), tabbed("SHOW MASTER STATUS", "File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set")},
