@@ -1,5 +1,7 @@
 package monolith
 
+import "time"
+
 // Database is a schema that the account sees, also an empty one.
 type Database struct {
 	Name   string `json:"name"`
@@ -26,8 +28,9 @@ type AutoIncrement struct {
 	Rows   int64   `json:"rows"`  // the server's estimate
 	// PerDay is the growth since the reading before, and DaysLeft how long the rest lasts at that; nil: there was none,
 	// or for DaysLeft nothing grows.
-	PerDay   *float64 `json:"per_day"`
-	DaysLeft *float64 `json:"days_left"`
+	PerDay   *float64  `json:"per_day"`
+	DaysLeft *float64  `json:"days_left"`
+	Taken    time.Time `json:"taken"`
 }
 
 // TableWithoutKey is a base table with neither a primary key nor a unique one without NULLs.

@@ -53,9 +53,13 @@ type MetadataLock struct {
 
 // Deadlock is the latest one that InnoDB tells of. Texts are masked; the rows that were locked are left out.
 type Deadlock struct {
-	At           time.Time             `json:"at,omitzero"` // as the server writes it, in its own time zone; zero: not understood
-	Transactions []DeadlockTransaction `json:"transactions"`
-	Victim       int                   `json:"victim"` // which was rolled back, from 1; 0: not told
+	Taken time.Time `json:"taken"`
+	// Count is the server's count of deadlocks when this was read; nil where it does not count them.
+	Count *float64 `json:"count"`
+	// At is when it happened, as the server writes it in its own time zone; zero: not understood.
+	At           time.Time             `json:"at,omitzero"`
+	Transactions []DeadlockTransaction `json:"transactions"` // empty: there was none since the server's start
+	Victim       int                   `json:"victim"`       // which was rolled back, from 1; 0: not told
 }
 
 // DeadlockTransaction is one side of a deadlock.

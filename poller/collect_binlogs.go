@@ -55,9 +55,33 @@ func collectBinlogs(ctx context.Context, g *Gather) error {
 	rec := g.Recorder("server")
 	rec.Number("binary_logs", "", monolith.Uint(uint64(len(logs))))
 	rec.Number("binary_log_bytes", "", monolith.Int(total))
+	seenSince(logs, g)
+	if len(logs) > 0 && logs[0].Seen != nil {
+		rec.Number("binary_log_oldest_seconds", "", monolith.Float(g.Now.Sub(*logs[0].Seen).Seconds()))
+	}
 	rec.Done()
 	g.snapshot.BinaryLogs = logs
 	return nil
+}
+
+// seenSince notes when each file was first seen. The server does not tell when it made them; those of the first list may be of
+// any age.
+func seenSince(logs []monolith.BinaryLog, g *Gather) {
+	if g.State == nil || g.State.BinaryLogs == nil {
+		return
+	}
+	before := make(map[string]monolith.BinaryLog, len(g.State.BinaryLogs))
+	for _, l := range g.State.BinaryLogs {
+		before[l.Name] = l
+	}
+	now := g.Now
+	for i := range logs {
+		if old, ok := before[logs[i].Name]; ok && old.Size <= logs[i].Size { // a smaller one is another, after RESET MASTER
+			logs[i].Seen = old.Seen
+		} else {
+			logs[i].Seen = &now
+		}
+	}
 }
 
 // listBinlogs reads the list of files; without a binary log it is nil.

@@ -33,7 +33,9 @@ func hostCollector(source host.Source) *Collector {
 			}
 			rec := g.Recorder("host")
 			recordHost(rec, report)
+			recordSystem(rec, report)
 			rec.Done()
+			g.snapshot.Mounts, g.snapshot.Devices = mountRows(report), deviceRows(report)
 			for _, note := range report.Notes {
 				g.Note(monolith.ProblemPartial, printable(note), "")
 			}
@@ -44,7 +46,8 @@ func hostCollector(source host.Source) *Collector {
 
 // targetOf says which process is meant, from the variables as far as they are known.
 func targetOf(g *Gather) host.Target {
-	t := host.Target{PIDFile: g.variable("pid_file"), DataDir: g.variable("datadir"), Socket: g.variable("socket"), TmpDir: g.variable("tmpdir")}
+	t := host.Target{PIDFile: g.variable("pid_file"), DataDir: g.variable("datadir"), Socket: g.variable("socket"), TmpDir: g.variable("tmpdir"),
+		Places: placesOf(g)}
 	t.Port, _ = strconv.Atoi(g.variable("port"))
 	if t.Port == 0 && g.Server.Endpoint.Socket == "" {
 		if t.Port = g.Server.Endpoint.Port; t.Port == 0 {

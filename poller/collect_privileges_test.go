@@ -23,17 +23,19 @@ func TestEachGrantMakesItsCollectorWork(t *testing.T) {
 		needing, absent []string
 		problems        string // of those that read less than there is
 	}{
-		{"MariaDB", mysqltest.MariaDB, []string{"replication", "innodb", "accounts", "binlogs"},
-			[]string{"certificate", "group", "memory", "position"}, "[partial partial privilege]"},
-		{"MySQL 5.6", mysqltest.MySQL56, []string{"replication", "innodb", "accounts", "binlogs", "position"},
-			[]string{"certificate", "group", "memory"}, "[partial partial]"},
+		{"MariaDB", mysqltest.MariaDB, []string{"replication", "innodb", "transactions", "deadlock", "accounts", "binlogs"},
+			[]string{"aurora", "certificate", "digests", "group", "hostcache", "members", "memory", "persisted", "pfs", "position"},
+			"[partial partial partial privilege partial]"},
+		{"MySQL 5.6", mysqltest.MySQL56, []string{"replication", "innodb", "transactions", "deadlock", "accounts", "binlogs", "position"},
+			[]string{"aurora", "certificate", "digests", "group", "gtids", "hostcache", "members", "memory", "persisted", "pfs"},
+			"[partial partial partial partial]"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			s := f.start(t)
 			s.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (a INT)")
 			user, password := s.NewUser(t)
-			const all = "replication innodb accounts binlogs processes sizes origins position"
+			const all = "replication innodb transactions deadlock accounts binlogs processes sizes origins position"
 			w := watch(t, s, user, password)
 			snap, failed := w.poll(t, all)
 			if got := sortedKeys(w.absent); !slices.Equal(got, f.absent) {

@@ -60,7 +60,10 @@ func collectProcesses(ctx context.Context, g *Gather) error {
 			g.grant())
 		return nil
 	}
-	recordProcesses(g, rows)
+	if g.snapshot.MetadataLocks, err = metadataLocks(ctx, g, rows); err != nil {
+		return err
+	}
+	recordProcesses(g, rows, g.snapshot.MetadataLocks)
 	return nil
 }
 
@@ -225,10 +228,13 @@ func counts(m map[string]int) []monolith.Count {
 	return list
 }
 
-func recordProcesses(g *Gather, rows []monolith.Process) {
+func recordProcesses(g *Gather, rows []monolith.Process, locks []monolith.MetadataLock) {
 	var n [background + 1]uint64
-	var longest int64
-	var total, metadata, dump, applying uint64
+	var longest, lockWait int64
+	if len(locks) > 0 {
+		lockWait = locks[0].Seconds
+	}
+	var total, metadata, dump, applying, lockWaits uint64
 	for i := range rows {
 		p := &rows[i]
 		if strings.HasPrefix(p.Command, "Binlog Dump") {
@@ -246,6 +252,9 @@ func recordProcesses(g *Gather, rows []monolith.Process) {
 		if a != sleeping && a != background {
 			longest = max(longest, p.Seconds)
 		}
+		if waitsForMetadata(p) {
+			lockWaits++
+		}
 		if a == waitingLock && strings.Contains(strings.ToLower(p.State), "metadata lock") {
 			metadata++
 		}
@@ -261,6 +270,8 @@ func recordProcesses(g *Gather, rows []monolith.Process) {
 	rec.Number("processes_longest_seconds", "", monolith.Int(longest))
 	rec.Number("processes_metadata_lock", "", monolith.Uint(metadata))
 	rec.Number("processes_dump", "", monolith.Uint(dump))
+	rec.Number("metadata_lock_waits", "", monolith.Uint(lockWaits))
+	rec.Number("metadata_lock_longest_seconds", "", monolith.Int(lockWait))
 	if g.Identity.Flavour.IsMariaDB() { // MySQL's workers have no command of their own; it has a table of them
 		rec.Number("processes_applying", "", monolith.Uint(applying))
 	}

@@ -248,10 +248,10 @@ func (f *fleet) setUpMember(ctx context.Context, m *member) error {
 		}
 		return makeAccount(ctx, root, storeUser, f.state.StorePassword, "ALL ON "+storeSchema+".*")
 	}
-	// SHOW VIEW lets the account see that tables exist, and so measure them, without reading a row.
-	grants := []string{"PROCESS, SHOW VIEW, BINLOG MONITOR, REPLICA MONITOR ON *.*", "SELECT ON mysql.*"}
+	// SHOW VIEW and REFERENCES let the account see that tables and columns exist, and so measure them, without reading a row.
+	grants := []string{"PROCESS, SHOW VIEW, REFERENCES, BINLOG MONITOR, REPLICA MONITOR ON *.*", "SELECT ON mysql.*"}
 	if m.spec.Flavour == mysqltest.FlavourMySQL56 {
-		grants = []string{"PROCESS, SHOW VIEW, REPLICATION CLIENT ON *.*", "SELECT ON mysql.*", "SELECT ON performance_schema.*"}
+		grants = []string{"PROCESS, SHOW VIEW, REFERENCES, REPLICATION CLIENT ON *.*", "SELECT ON mysql.*", "SELECT ON performance_schema.*"}
 	}
 	if err := makeAccount(ctx, root, monitorUser, f.state.MonitorPassword, grants...); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,7 +19,7 @@ func (l *Local) limits(pid int) *Limits {
 	if err != nil {
 		return nil
 	}
-	r := &Limits{}
+	r := &Limits{OOMKills: -1}
 	for line := range strings.Lines(string(b)) {
 		// hierarchy:controllers:path; version 2 has one line "0::path".
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -28,9 +29,19 @@ func (l *Local) limits(pid int) *Limits {
 		for _, controller := range strings.Split(parts[1], ",") {
 			switch controller {
 			case "":
-				l.walk(filepath.Join(l.sys, "fs/cgroup"), parts[2], func(dir string) { r.readV2(dir) })
+				root := filepath.Join(l.sys, "fs/cgroup")
+				own := ownGroup(root, parts[2])
+				r.countKills(own, "memory.events")
+				r.countTasks(own)
+				l.walk(root, parts[2], func(dir string) { r.readV2(dir) })
 			case "memory":
-				l.walk(filepath.Join(l.sys, "fs/cgroup/memory"), parts[2], func(dir string) { r.readMemoryV1(dir) })
+				root := filepath.Join(l.sys, "fs/cgroup/memory")
+				r.countKills(ownGroup(root, parts[2]), "memory.oom_control")
+				l.walk(root, parts[2], func(dir string) { r.readMemoryV1(dir) })
+			case "pids":
+				root := filepath.Join(l.sys, "fs/cgroup/pids")
+				r.countTasks(ownGroup(root, parts[2]))
+				l.walk(root, parts[2], func(dir string) { r.readTasks(dir) })
 			case "cpu":
 				l.walk(filepath.Join(l.sys, "fs/cgroup/cpu"), parts[2], func(dir string) { r.readCPUV1(dir) })
 			}
@@ -52,7 +63,38 @@ func (l *Local) walk(root, path string, read func(dir string)) {
 	}
 }
 
+// ownGroup gives the folder of the group itself. In a container its path may lead out of what is mounted there, whose root is
+// then the container's group.
+func ownGroup(root, path string) string {
+	dir := filepath.Join(root, filepath.Clean("/"+path))
+	if _, err := os.Stat(dir); err != nil {
+		return root
+	}
+	return dir
+}
+
+// countKills reads the line "oom_kill n" of the group's own file.
+func (r *Limits) countKills(dir, name string) {
+	if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+		r.OOMKills = max(r.OOMKills, killsIn(string(b)))
+	}
+}
+
+// countTasks reads how many processes and threads the group has; the topmost group does not tell.
+func (r *Limits) countTasks(dir string) {
+	if n, ok := readNumber(dir, "pids.current"); ok {
+		r.Tasks = n
+	}
+}
+
+func (r *Limits) readTasks(dir string) {
+	if n, ok := readNumber(dir, "pids.max"); ok && n > 0 && (r.TasksLimit == 0 || n < r.TasksLimit) {
+		r.TasksLimit = n
+	}
+}
+
 func (r *Limits) readV2(dir string) {
+	r.readTasks(dir)
 	if n, ok := readNumber(dir, "memory.max"); ok {
 		r.tighten(n, func() (uint64, bool) { return readNumber(dir, "memory.current") })
 	}
@@ -91,7 +133,7 @@ func (r *Limits) tighten(limit uint64, used func() (uint64, bool)) {
 func (r *Limits) tightenCPU(quota, period string) {
 	q, err1 := strconv.ParseFloat(quota, 64)
 	p, err2 := strconv.ParseFloat(period, 64)
-	if err1 != nil || err2 != nil || q <= 0 || p <= 0 {
+	if err1 != nil || err2 != nil || !(q > 0) || !(p > 0) || math.IsInf(q/p, 0) || math.IsNaN(q/p) {
 		return
 	}
 	if cores := q / p; r.CPU == 0 || cores < r.CPU {

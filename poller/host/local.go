@@ -32,6 +32,7 @@ type Local struct {
 	fixed  *fixed
 	found  map[Target]found
 	sought map[Target]time.Time // when a process was looked for in vain
+	setups map[Target]setup
 }
 
 // fixed is what does not change while the machine runs.
@@ -45,7 +46,7 @@ type fixed struct {
 func NewLocal() *Local { return newLocal("/proc", "/sys", time.Now) }
 
 func newLocal(proc, sys string, now func() time.Time) *Local {
-	return &Local{now: now, proc: proc, sys: sys, found: map[Target]found{}, sought: map[Target]time.Time{}}
+	return &Local{now: now, proc: proc, sys: sys, found: map[Target]found{}, sought: map[Target]time.Time{}, setups: map[Target]setup{}}
 }
 
 // Name gives "local".
@@ -111,6 +112,8 @@ func (l *Local) Read(ctx context.Context, target Target) (*Report, error) {
 		pid = r.Process.PID
 	}
 	r.Limits = l.limits(pid)
+	r.System = l.system()
+	l.setUp(target, partitions, r)
 	return r, nil
 }
 

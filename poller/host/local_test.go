@@ -52,7 +52,8 @@ func TestLocalReadsThisMachine(t *testing.T) {
 	}
 	b, err := json.Marshal(r)
 	var back Report
-	if err != nil || json.Unmarshal(b, &back) != nil || !cmp.Equal(back.CPU, r.CPU) || back.Mounts[0] != r.Mounts[0] {
+	if err != nil || json.Unmarshal(b, &back) != nil || !cmp.Equal(back.CPU, r.CPU) || !cmp.Equal(back.Mounts, r.Mounts) ||
+		!cmp.Equal(back.System, r.System) || !cmp.Equal(back.Disks, r.Disks) {
 		t.Errorf("the report does not survive JSON: %v", err)
 	}
 }
@@ -154,21 +155,24 @@ func TestMountOf(t *testing.T) {
 	}
 }
 
+// files makes a source of a /proc and a /sys with the given content.
+func files(t *testing.T, content map[string]string) *Local {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range content {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return newLocal(filepath.Join(root, "proc"), filepath.Join(root, "sys"), time.Now)
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	files := func(t *testing.T, content map[string]string) *Local {
-		root := t.TempDir()
-		for name, text := range content {
-			path := filepath.Join(root, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return newLocal(filepath.Join(root, "proc"), filepath.Join(root, "sys"), time.Now)
-	}
 	v2 := files(t, map[string]string{
 		"proc/77/cgroup": "0::/system.slice/mariadb.service\n",
 		"sys/fs/cgroup/system.slice/mariadb.service/memory.max":     "max\n",
@@ -177,19 +181,27 @@ func TestLimits(t *testing.T) {
 		"sys/fs/cgroup/system.slice/memory.max":                     "2147483648\n",
 		"sys/fs/cgroup/system.slice/memory.current":                 "1073741824\n",
 		"sys/fs/cgroup/cpu.max":                                     "150000 100000\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/pids.current":   "44\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/pids.max":       "max\n",
+		"sys/fs/cgroup/system.slice/pids.max":                       "512\n",
+		"sys/fs/cgroup/system.slice/pids.current":                   "900\n",
+		"sys/fs/cgroup/system.slice/mariadb.service/memory.events":  "low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n",
+		"sys/fs/cgroup/system.slice/memory.events":                  "oom_kill 99\n",
 	})
-	if diff := cmp.Diff(&Limits{Memory: 2 << 30, MemoryUsed: 1 << 30, CPU: 1.5}, v2.limits(77)); diff != "" {
+	if diff := cmp.Diff(&Limits{Memory: 2 << 30, MemoryUsed: 1 << 30, CPU: 1.5, Tasks: 44, TasksLimit: 512, OOMKills: 1}, v2.limits(77)); diff != "" {
 		t.Error(diff)
 	}
 	v1 := files(t, map[string]string{
-		"proc/self/cgroup":                                      "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n",
+		"proc/self/cgroup": "5:pids:/docker/abc\n4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/docker/abc\n",
+		"sys/fs/cgroup/memory/docker/abc/memory.oom_control":    "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
+		"sys/fs/cgroup/pids/docker/abc/pids.current":            "5\n",
 		"sys/fs/cgroup/memory/memory.limit_in_bytes":            "9223372036854771712\n",
 		"sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "536870912\n",
 		"sys/fs/cgroup/memory/docker/abc/memory.usage_in_bytes": "7\n",
 		"sys/fs/cgroup/cpu/docker/abc/cpu.cfs_quota_us":         "-1\n",
 		"sys/fs/cgroup/cpu/docker/abc/cpu.cfs_period_us":        "100000\n",
 	})
-	if diff := cmp.Diff(&Limits{Memory: 512 << 20, MemoryUsed: 7}, v1.limits(0)); diff != "" {
+	if diff := cmp.Diff(&Limits{Memory: 512 << 20, MemoryUsed: 7, Tasks: 5, OOMKills: 3}, v1.limits(0)); diff != "" {
 		t.Error(diff)
 	}
 	if got := files(t, nil).limits(0); got != nil {

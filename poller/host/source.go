@@ -24,6 +24,20 @@ type Target struct {
 	Socket  string // variable socket
 	Port    int    // variable port
 	TmpDir  string // variable tmpdir: one folder, or several with colons between
+	Places  Places
+}
+
+// Places are other files and folders of the server, as its variables name them; relative ones lie in the data directory. ""
+// is unknown, or nowhere.
+type Places struct {
+	Binlog     string // log_bin_basename
+	RelayLog   string // relay_log_basename
+	Redo       string // innodb_log_group_home_dir, a folder
+	Undo       string // innodb_undo_directory, a folder
+	InnoDB     string // innodb_data_home_dir, a folder
+	SlowLog    string // slow_query_log_file
+	GeneralLog string // general_log_file
+	ErrorLog   string // log_error
 }
 
 // Report is one reading of a host. It is a JSON document, so that a far agent can print what a local
@@ -46,6 +60,7 @@ type Report struct {
 	Nets    []Net    `json:"nets,omitempty"`
 	Process *Process `json:"process,omitempty"`
 	Limits  *Limits  `json:"limits,omitempty"`
+	System  *System  `json:"system,omitempty"`
 
 	// Notes say what could not be read and why, one sentence each.
 	Notes []string `json:"notes,omitempty"`
@@ -108,6 +123,14 @@ type Disk struct {
 	BusyTime     float64 `json:"busy_time"`  // with at least one operation in flight
 	InFlight     uint64  `json:"in_flight"`
 	Flushes      int64   `json:"flushes"` // of the device's cache; −1: not counted (Linux before 5.5, other systems)
+	// What the system says of the device; read at most once a minute.
+	Rotational *bool    `json:"rotational,omitempty"` // nil: not told
+	Scheduler  string   `json:"scheduler,omitempty"`  // in force
+	Schedulers []string `json:"schedulers,omitempty"` // to choose from
+	WriteCache string   `json:"write_cache,omitempty"`
+	Kind       string   `json:"kind,omitempty"` // nvme, sata (all sd*), virtual, mmc, other
+	Virtual    bool     `json:"virtual,omitempty"`
+	Holds      []string `json:"holds,omitempty"` // as in Mount
 }
 
 // Mount is a real filesystem.
@@ -122,6 +145,11 @@ type Mount struct {
 	InodesUsed uint64 `json:"inodes_used"`
 	ReadOnly   bool   `json:"read_only"`
 	DataDir    bool   `json:"data_dir"` // the server's data directory lies on it
+	// Options are those it was mounted with. Holds is what of the server lies on it: datadir, tmpdir, binlog, relay_log, redo, undo,
+	// innodb, slow_log, general_log, error_log. Disks are the whole devices below it. Read at most once a minute.
+	Options []string `json:"options,omitempty"`
+	Holds   []string `json:"holds,omitempty"`
+	Disks   []string `json:"disks,omitempty"`
 }
 
 // TmpDir is a folder for the server's temporary files, with the space of the filesystem that it lies on.
@@ -162,4 +190,18 @@ type Limits struct {
 	Memory     uint64  `json:"memory"`      // 0: none
 	MemoryUsed uint64  `json:"memory_used"` // 0: unknown
 	CPU        float64 `json:"cpu"`         // cores; 0: no limit
+	Tasks      uint64  `json:"tasks"`       // processes and threads in the group; 0: unknown
+	TasksLimit uint64  `json:"tasks_limit"` // the tightest; 0: none
+	OOMKills   int64   `json:"oom_kills"`   // of the group itself; −1: not counted
+}
+
+// System is how the operating system is set up, and what all its programs together use. Linux.
+type System struct {
+	Swappiness      int    `json:"swappiness"` // −1: unknown
+	Overcommit      int    `json:"overcommit"` // vm.overcommit_memory; −1: unknown
+	HugePages       string `json:"huge_pages"` // transparent ones: always, madvise, never; "": unknown
+	FileHandles     uint64 `json:"file_handles"`
+	FileHandleLimit uint64 `json:"file_handle_limit"` // 0: unknown
+	PIDLimit        uint64 `json:"pid_limit"`         // 0: unknown
+	OOMKills        int64  `json:"oom_kills"`         // since boot; −1: not counted (Linux before 4.13)
 }
