@@ -115,7 +115,7 @@ func (e *evaluation) load() (failed bool) {
 	e.room()
 	names := &e.f.names
 	for i, k := range names.kinds {
-		v := fit(k, e.env.Local(e.f, i))
+		v := fit(k, e.env.Local(e.f, i), names.locals[i])
 		e.put(i, v)
 		failed = failed || v.Lack() == LackFailed
 	}
@@ -124,7 +124,7 @@ func (e *evaluation) load() (failed bool) {
 		for i := range names.it {
 			v := Nothing(LackFailed, "there is no row for it")
 			if row != nil {
-				v = fit(names.it[i].kind, row.Field(names.it[i].field))
+				v = fit(names.it[i].kind, row.Field(names.it[i].field), names.it[i].name)
 			}
 			e.put(e.itAt+i, v)
 			failed = failed || v.Lack() == LackFailed
@@ -147,7 +147,7 @@ func (e *evaluation) load() (failed bool) {
 		if s.group != nil {
 			v = e.group(s.group)
 		} else {
-			v = fit(slotKind(s), e.env.Input(e.f, s.input))
+			v = fit(slotKind(s), e.env.Input(e.f, s.input), s.name)
 		}
 		e.put(e.slotAt+i, v)
 		failed = failed || v.Lack() == LackFailed
@@ -180,14 +180,14 @@ func (e *evaluation) failedField(uses []*rowUse) bool {
 }
 
 // fit holds a value to what its name was declared as, where a wrong one would be taken for another.
-func fit(k kind, v Scalar) Scalar {
+func fit(k kind, v Scalar, name string) Scalar {
 	if v.form == TypeAny || (v.form == TypeBool) == (k == kindBool) {
 		return v
 	}
 	if k == kindBool {
-		return Nothing(LackFailed, "a value that is neither true nor false stands where one of them is needed")
+		return Nothing(LackFailed, name+" is neither true nor false")
 	}
-	return Nothing(LackFailed, "true or false stands where a value is needed")
+	return Nothing(LackFailed, name+" is true or false, a value is needed")
 }
 
 // spend takes n from the work that is left; false when there is none.
@@ -219,7 +219,7 @@ func (e *evaluation) failed(n *node) Scalar {
 		}
 		return v
 	case n.op == opLocal:
-		return named(e.value(n.index), n.text)
+		return e.value(n.index) // a let's reason names what it was made of
 	case n.op == opIt:
 		return named(e.value(e.itAt+n.index), "it."+n.text)
 	case n.op == opField:

@@ -254,16 +254,19 @@ func TestEvalNames(t *testing.T) {
 		`rate(status.Learning, "1h") > 1`:    "3 of 15 minutes are covered",
 		"count(replicas, .lag > 3) > 1":      "NULL",
 		"any(replicas, .lag > limit.none)":   "limit.none was not read",
+		"made > 1":                           "status.Source: access denied",
 		"sum(host.bad) > 1":                  "host.bad: access denied",
 		`(c ? variable.log_bin : t) * 1 > 0`: `the text "OFF" stands where a number is needed`,
 	} {
 		s := ruleScope()
-		s.Locals["limit.none"] = TypeNumber
+		s.Locals["limit.none"], s.Locals["made"] = TypeNumber, TypeNumber
 		f, err := ParseScope(text, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Eval(ruleEnv()); got.Why() != want {
+		e := ruleEnv()
+		e.values["made"] = Nothing(LackFailed, "status.Source: access denied") // as a let has it that names status.Source
+		if got := f.Eval(e); got.Why() != want {
 			t.Errorf("%s: %q, want %q", text, got.Why(), want)
 		}
 	}

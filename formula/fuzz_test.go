@@ -221,7 +221,7 @@ func (m *maker) input() string {
 func (m *maker) number(depth int) string {
 	if depth == 0 {
 		if m.IntN(4) == 0 {
-			return m.of("0", "1", "2", "100", "0.5", "1e200", "3")
+			return m.of("0", "1", "2", "100", "0.5", "1e200", "3", "KiB")
 		}
 		return m.input()
 	}
@@ -230,7 +230,10 @@ func (m *maker) number(depth int) string {
 	case 0, 1, 2, 3, 4:
 		return "(" + a() + m.of(" + ", " - ", " * ", " / ", " / ", " % ", " ** ") + b() + ")"
 	case 5:
-		return m.of("greatest", "least", "percent") + "(" + a() + ", " + b() + ")"
+		if m.IntN(4) == 0 {
+			return "clamp(" + a() + ", " + b() + ", " + b() + ")"
+		}
+		return m.of("greatest", "least", "percent", "round_up", "round_down") + "(" + a() + ", " + b() + ")"
 	case 6:
 		return m.of("abs", "round", "floor", "ceil") + "(" + a() + ")"
 	case 7:
@@ -251,7 +254,7 @@ func (m *maker) truth(depth int) string {
 	case 0:
 		return "not " + m.truth(depth-1)
 	case 1:
-		return "(" + m.of(`variable.t == "ON"`, `variable.t in ["ON", "1", 2]`, `variable.t contains "F"`, "variable.v == variable.t") + ")"
+		return "(" + m.of(`variable.t == "ON"`, `variable.t in ["ON", "1", 2]`, `variable.t contains "F"`, `lower(variable.t) == "on"`, `upper(concat(variable.t, variable.v)) contains "N1"`, "variable.v == variable.t") + ")"
 	}
 	return "(" + m.truth(depth-1) + m.of(" and ", " or ") + m.truth(depth-1) + ")"
 }

@@ -24,7 +24,7 @@ func (e *evaluation) group(g *group) Scalar {
 	}
 	if first < 0 {
 		for i := range lists {
-			in.put(in.slotAt+i, lists[i].single(slotKind(u.slots[i])))
+			in.put(in.slotAt+i, lists[i].single(u.slots[i]))
 		}
 		v := in.instance(rowFailed)
 		if v.form == TypeNumber && g.fn == "count_of" {
@@ -48,7 +48,7 @@ func (e *evaluation) group(g *group) Scalar {
 		for i := range lists {
 			v, ok := lists[i].of(inst.Name, k)
 			common = common && ok
-			in.put(in.slotAt+i, fit(slotKind(u.slots[i]), v))
+			in.put(in.slotAt+i, fit(slotKind(u.slots[i]), v, u.slots[i].name))
 		}
 		if !common {
 			continue
@@ -122,17 +122,20 @@ func (l *instanceList) plural() bool {
 }
 
 // single gives the value of an input that is not plural.
-func (l *instanceList) single(k kind) Scalar {
+func (l *instanceList) single(s *slot) Scalar {
 	if l.lack.form == TypeAny {
 		return l.lack
 	}
-	return fit(k, l.all[0].Value)
+	return fit(slotKind(s), l.all[0].Value, s.name)
 }
 
 // of gives the value of an instance, which is likely the one at place k.
 func (l *instanceList) of(name string, k int) (Scalar, bool) {
-	if !l.plural() {
-		return l.single(kindAny), true
+	switch {
+	case l.lack.form == TypeAny:
+		return l.lack, true
+	case !l.plural():
+		return l.all[0].Value, true
 	}
 	if k < len(l.all) && l.all[k].Name == name {
 		return l.all[k].Value, true

@@ -134,7 +134,7 @@ func (e *evaluation) eval(n *node) Scalar {
 		if e.row == nil {
 			return Nothing(LackFailed, "a row is missing")
 		}
-		return fit(n.kind, e.row.Field(n.index))
+		return fit(n.kind, e.row.Field(n.index), n.text)
 	case codeAdd, codeSubtract, codeMultiply, codeDivide, codeLess, codeLessEqual, codeGreater, codeGreaterEqual:
 		a, b := e.eval(n.args[0]), e.eval(n.args[1])
 		if a.form != TypeNumber || b.form != TypeNumber {
