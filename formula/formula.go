@@ -3,7 +3,8 @@
 //	rate(status.Com_select) / rate(status.Questions)
 //
 // means the same wherever it stands. [Parse] checks a text against the language and the name table, [Series]
-// evaluates formulas over a range and [Formula.At] at a moment. docs/formulas.md describes the language
+// evaluates formulas over a range and [Formula.At] at a moment. [ParseScope] adds what only rules name, and
+// [Formula.Eval] evaluates a rule's formula from values that somebody holds. docs/formulas.md describes the language
 // for people.
 //
 // The rule above all others: a formula with an input that is missing has no value and says which input
