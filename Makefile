@@ -13,8 +13,9 @@ TEST      ?= ./...
 RUN       ?=
 BENCH     ?= .
 BENCHTIME ?= 1s
-FUZZTIME  ?= 20s
-SOAKTIME  ?= 1h
+FUZZTIME  ?= 60s
+SOAKTIME  ?= 20m
+ROUNDS    ?= 200
 
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 UI       := $(wildcard web/ui/src/*.ts web/ui/src/*/*.ts web/ui/src/*.css web/ui/*.json)
@@ -25,7 +26,7 @@ export MONOLITH_SKIPPED := $(CURDIR)/.cache/skipped
 export MONOLITH_SHOTS   ?= $(CURDIR)/.cache/shots
 
 .DEFAULT_GOAL := help
-.PHONY: help run build ui test vet fmt tsc script-test lint bench parts fuzz torture soak deps clean
+.PHONY: help run build ui test vet fmt tsc script-test lint bench parts fuzz torture soak shuffle deps clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 10
@@ -62,6 +63,7 @@ endif
 test: deps build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
 	@mkdir -p .cache && rm -f "$$MONOLITH_SKIPPED"
 	$(GO) test $(RACE) -vet=off -timeout 20m $(if $(RUN),-run '$(RUN)') $(TEST)
+	$(if $(filter ./...,$(TEST)$(RUN)),GO="$(GO)" .ci/fuzz 5s 2 blind)
 	@if [ -s "$$MONOLITH_SKIPPED" ]; then echo; echo 'SKIPPED, since real parts are missing:'; sort -u "$$MONOLITH_SKIPPED"; fi
 
 vet:
@@ -96,19 +98,16 @@ parts: ## Measure parts; BENCH=pattern chooses, BENCHTIME=100ms is quick.
 		$(if $(filter ./...,$(TEST)),$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .))),$(TEST))
 
 fuzz: ## Feed every parser of foreign text with mutations, FUZZTIME each.
-	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
-		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
-			echo "$$(dirname $$file) $$name"; \
-			$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzzminimizetime 10x -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
-		done; \
-	done
+	GO="$(GO)" .ci/fuzz $(FUZZTIME)
 
-torture: deps build ## Run every test five times in a random order, under the race detector.
+torture: deps build ## Kill Monolith while it polls and stores, ROUNDS times on each store.
+	MONOLITH_TORTURE=$(ROUNDS) $(GO) test -vet=off -count 1 -v -timeout 60m -run '^TestKilled' ./store ./cmd/monolith
+
+soak: deps build ## Watch 50 recorded servers each second for SOAKTIME; nothing may grow.
+	MONOLITH_SOAK=$(SOAKTIME) $(GO) test -vet=off -count 1 -v -timeout 0 -run '^TestSoak$$' ./cmd/monolith
+
+shuffle: deps build ## Run every test five times in a random order, under the race detector.
 	$(GO) test $(RACE) -vet=off -shuffle on -count 5 -timeout 120m $(TEST)
-
-soak: deps build ## Run the playground for SOAKTIME and say what Monolith used.
-	@$(GO) build -o .cache/playground ./internal/playground
-	@exec .cache/playground -dir .cache/soak -duration $(SOAKTIME)
 
 deps: $(if $(NODE),web/ui/node_modules/.package-lock.json $(MYSQL56)/node_modules/.package-lock.json) ## Install what this machine lacks, by apt and npm.
 	@.ci/deps

@@ -36,8 +36,13 @@ func (r Row) find(names []string) int {
 	return -1
 }
 
-// Bytes gives column i as it came; nil is NULL. It is valid only during the call.
-func (r Row) Bytes(i int) []byte { return r.values[i] }
+// Bytes gives column i as it came; nil is NULL, or that the answer has no such column. It is valid only during the call.
+func (r Row) Bytes(i int) []byte {
+	if i >= len(r.values) {
+		return nil
+	}
+	return r.values[i]
+}
 
 // Len gives the number of columns.
 func (r Row) Len() int { return len(r.values) }

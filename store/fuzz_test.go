@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -72,6 +73,33 @@ func FuzzDSN(f *testing.F) {
 		}
 		if cfg.DBName == "" || place == "" {
 			t.Errorf("%q gives database %q at %q", dsn, cfg.DBName, place)
+		}
+	})
+}
+
+// FuzzSealed opens sealed passwords and reads key files that somebody or something may have spoilt.
+func FuzzSealed(f *testing.F) {
+	b := newBench(f, Config{Path: f.TempDir() + "/monolith.db"})
+	sealed, err := b.db.seals.seal("canary", "place")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed, "place")
+	f.Add(sealed[:len(sealed)-1], "place")
+	f.Add(sealed, "elsewhere")
+	f.Add([]byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"), "")
+	f.Add([]byte{}, "\xff")
+	path := f.TempDir() + "/key"
+	f.Fuzz(func(t *testing.T, content []byte, place string) {
+		text, err := b.db.seals.open(content, place)
+		if opens := place == "place" && string(content) == string(sealed); (err == nil) != opens {
+			t.Errorf("%x opens at %q to %q, %v", content, place, text, err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if key, err := readKey(path); err == nil && len(key) != 32 {
+			t.Errorf("%q is a key of %d bytes", content, len(key))
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (db *DB) Groups(ctx context.Context) ([]monolith.Group, error) {
 	for _, row := range rows {
 		g := monolith.Group{}
 		if err := json.Unmarshal(row.Attributes, &g); err != nil {
-			return nil, fmt.Errorf("store: attributes of group %q: %w", row.Path, err)
+			return nil, db.failed(fmt.Sprintf("attributes of group %q", row.Path), &rowError{err})
 		}
 		g.Path, g.Position = row.Path, row.Position
 		children[parent(g.Path)] = append(children[parent(g.Path)], g)

@@ -45,7 +45,7 @@ func (db *DB) Retention(ctx context.Context) (monolith.Retention, error) {
 		return r, err
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return r, fmt.Errorf("store: the kept retention: %w", err)
+		return r, db.failed("the kept retention", &rowError{err})
 	}
 	return r, nil
 }
@@ -93,7 +93,7 @@ func (db *DB) Graphs(ctx context.Context) ([]monolith.SavedGraph, error) {
 		graphs[i] = monolith.SavedGraph{ID: r.ID, Title: r.Title, Definition: r.Definition, Page: r.Page, Position: r.Position,
 			Created: time.UnixMilli(r.Created).UTC(), Updated: time.UnixMilli(r.Updated).UTC()}
 		if err := json.Unmarshal(r.Servers, &graphs[i].Servers); err != nil {
-			return nil, fmt.Errorf("store: servers of graph %d: %w", r.ID, err)
+			return nil, db.failed(fmt.Sprintf("servers of graph %d", r.ID), &rowError{err})
 		}
 	}
 	return graphs, nil

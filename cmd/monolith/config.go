@@ -21,8 +21,7 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 	}
 	var values map[string]any
 	if err := yaml.Unmarshal(text, &values); err != nil {
-		// Without the lines themselves: they may hold passwords.
-		return nil, fmt.Errorf("config: %s", yaml.FormatError(err, false, false))
+		return nil, fmt.Errorf("config: %s", withoutValues(yaml.FormatError(err, false, false)))
 	}
 	if f, ok := r.(*os.File); ok && (values["store"] != nil || values["server"] != nil) {
 		if err := private("config", f.Name()); err != nil {
@@ -30,6 +29,19 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 		}
 	}
 	return &configFile{values}, nil
+}
+
+// withoutValues leaves of a complaint about the file the place and what kind of mistake it is: lines of the file, and
+// the values that some complaints quote, may be passwords.
+func withoutValues(text string) string {
+	place, rest, ok := strings.Cut(text, "] ")
+	if !ok || !strings.HasPrefix(place, "[") {
+		return "it can't be read"
+	}
+	if i := strings.IndexAny(rest, ":\"'`\n<"); i >= 0 {
+		rest = rest[:i]
+	}
+	return place + "] " + strings.TrimSpace(rest)
 }
 
 // configFile answers kong's question for a flag from the file.

@@ -30,6 +30,11 @@ func parseGiven(text, from string) (given, error) {
 		return given{}, monolith.Invalid(from, "a server is given as NAME=DSN", "such as db1=user:password@tcp(db1.example:3306)/")
 	}
 	endpoint, err := poller.ParseDSN(strings.TrimSpace(dsn))
+	if err != nil && strings.ContainsAny(name, ":@") {
+		// Without a name the first equals sign is one of the DSN's own, and its password stands before it.
+		return given{}, monolith.Invalid(from, "a server is given as NAME=DSN, and what stands before the first = looks like a part of a DSN",
+			"such as db1=user:password@tcp(db1.example:3306)/")
+	}
 	if err != nil {
 		return given{}, fmt.Errorf("%s, server %s: %w", from, name, err)
 	}
