@@ -70,9 +70,9 @@ type AlertID int64
 
 // AlertKey says what an alert is about. At most one alert of a key is open at a time.
 type AlertKey struct {
-	Server   ServerID // 0: the monitor itself
-	Rule     string   // the rule's id
-	Instance string   // the channel, account, mount … that the rule is evaluated for; "" for the server
+	Server   ServerID `json:"-"`        // 0: the monitor itself
+	Rule     string   `json:"rule"`     // the rule's id
+	Instance string   `json:"instance"` // the channel, account, mount … that the rule is evaluated for; "" for the server
 }
 
 // CloseReason says why an alert closed.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,9 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	x.store.graphs = []monolith.SavedGraph{{ID: 3, Title: "Writes", Definition: ownDefinition}}
 	x.store.marks = []monolith.Mark{{ID: 9, At: noon, Kind: monolith.MarkNote, Text: "x"}}
+	x.alerts.alerts = []monolith.Alert{{ID: 42, AlertKey: monolith.AlertKey{Server: x.store.servers[0].ID, Rule: "lag"}, Level: monolith.LevelCritical, Opened: noon}}
+	x.alerts.silences = []monolith.Silence{{ID: 7, Rule: "lag", From: noon, To: noon.Add(time.Hour)}}
+	x.alerts.windows = []monolith.MaintenanceWindow{{ID: 3, Start: noon, Duration: time.Hour}}
 	made := false
 	// What one example removes, the next one may need.
 	again := func() {

@@ -190,7 +190,7 @@ func (f *fakeStore) Marks(_ context.Context, q monolith.MarkQuery) ([]monolith.M
 	var out []monolith.Mark
 	for _, m := range f.marks {
 		mine := q.Servers == nil || slices.Contains(q.Servers, m.Server) || m.Server == 0 && m.Group == ""
-		if mine && (q.From.IsZero() || !m.At.Before(q.From)) && (q.To.IsZero() || m.At.Before(q.To)) {
+		if mine && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, m.Kind)) && (q.From.IsZero() || !m.At.Before(q.From)) && (q.To.IsZero() || m.At.Before(q.To)) {
 			out = append(out, m)
 		}
 	}
@@ -314,6 +314,7 @@ type site struct {
 	*Server
 	store  *fakeStore
 	poller *fakePoller
+	alerts *fakeAlerts
 	log    *strings.Builder
 	clock  time.Time
 	calls  int // of OnChange
@@ -326,7 +327,8 @@ func newSite(tb testing.TB, change ...func(*Config)) *site {
 		poller: &fakePoller{states: map[monolith.ServerID]*monolith.State{}},
 		log:    &strings.Builder{}, clock: noon,
 	}
-	cfg := Config{Store: x.store, Poller: x.poller, Version: "test", Now: func() time.Time { return x.clock },
+	x.alerts = &fakeAlerts{now: func() time.Time { return x.clock }, statuses: map[monolith.ServerID][]monolith.RuleStatus{}}
+	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Version: "test", Now: func() time.Time { return x.clock },
 		Log:      slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnChange: func(context.Context) { x.calls++ }}
 	for _, f := range change {

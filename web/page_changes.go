@@ -84,7 +84,7 @@ func (s *Server) showTimeline(w http.ResponseWriter, r *http.Request, status int
 		}
 	}
 	if d.Kind != "variables" && d.Kind != "texts" {
-		kinds := []monolith.MarkKind{monolith.MarkRestart, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkRename, monolith.MarkNote}
+		kinds := []monolith.MarkKind{monolith.MarkRestart, monolith.MarkVersion, monolith.MarkFailover, monolith.MarkRename, monolith.MarkAlert, monolith.MarkNote}
 		if d.Kind == "notes" {
 			kinds = []monolith.MarkKind{monolith.MarkNote}
 		} else if d.Kind == "restarts" {

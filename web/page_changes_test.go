@@ -37,9 +37,11 @@ func TestMarksSayOnceWhatTheyAre(t *testing.T) {
 	x.store.marks = []monolith.Mark{
 		{ID: 1, Server: s.ID, At: noon.Add(-2 * time.Minute), Kind: monolith.MarkRename, Text: "renamed: a → b"},
 		{ID: 2, Server: s.ID, At: noon.Add(-time.Minute), Kind: monolith.MarkRestart, Text: "the server was restarted"},
+		{ID: 3, Server: s.ID, At: noon, Kind: monolith.MarkAlert, Text: "critical: Server unreachable: no answer for 60 s"},
 	}
 	body := tags.ReplaceAllString(x.html(t, "/servers/b/changes").body, "")
-	if !strings.Contains(body, "Renamed: a → b") || strings.Contains(body, "Rename renamed") || !strings.Contains(body, "Restart the server was restarted") {
+	if !strings.Contains(body, "Renamed: a → b") || strings.Contains(body, "Rename renamed") || !strings.Contains(body, "Restart the server was restarted") ||
+		!strings.Contains(body, "Alert critical: Server unreachable: no answer for 60 s") {
 		t.Errorf("the timeline says %s", body[strings.Index(body, "everything"):])
 	}
 }

@@ -103,6 +103,8 @@ func (s *Server) routesV1(r chi.Router) {
 		r.Put("/retention", s.handle(s.putRetention))
 		get("/retention/estimate", s.showEstimate)
 		get("/usage", s.showUsage)
+
+		s.alertRoutes(r, get)
 	})
 }
 

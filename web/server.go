@@ -31,6 +31,8 @@ import (
 type Config struct {
 	Store  Store
 	Poller Poller
+	// Alerts is the rule engine; nil: nothing is judged, and what is about alerts is not found.
+	Alerts Alerts
 	// OnChange is called after servers or groups were changed, so that polling follows. nil: nobody cares.
 	OnChange func(ctx context.Context)
 	// CheckSchedule tells whether a schedule can be read in a zone, by an [monolith.InvalidError]. nil
@@ -73,6 +75,7 @@ type Server struct {
 	store        Store // = inventory
 	inventory    *inventory
 	poller       Poller
+	alerts       Alerts // nil: there is no rule engine
 	log          *slog.Logger
 	now          func() time.Time
 	base         string
@@ -100,7 +103,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Now = time.Now
 	}
 	s := &Server{
-		cfg: cfg, poller: cfg.Poller, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
+		cfg: cfg, poller: cfg.Poller, alerts: cfg.Alerts, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
 		started: cfg.Now(), tests: make(chan struct{}, 8), room: newRoom(),
 	}
 	s.inventory = &inventory{Store: cfg.Store, now: cfg.Now, log: cfg.Log}
