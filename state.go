@@ -175,6 +175,16 @@ func (s *State) Rate(m Metric) (perSecond float64, ok bool) {
 	return 0, false
 }
 
+// Pair gives the newest section of a collector and the one before it, with what [Increase] must know of both. Nil
+// stands for what there is not.
+func (s *State) Pair(collector string) (before, now *Section, from, to Point) {
+	if s == nil {
+		return nil, nil, Point{}, Point{}
+	}
+	l := s.collectors[collector]
+	return l.before, l.now, l.fromPoint, l.point
+}
+
 // Sections gives the newest section of each collector and when it was read.
 func (s *State) Sections(yield func(*Section, time.Time) bool) {
 	if s == nil {
