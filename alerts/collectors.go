@@ -1,0 +1,93 @@
+package alerts
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+)
+
+// collectorOf names the collector that reads a metric, so that one that is missing can be explained.
+func collectorOf(name string) string {
+	ns, rest, _ := strings.Cut(name, ".")
+	switch ns {
+	case "status":
+		return "status"
+	case "variable":
+		return "variables"
+	case "replica":
+		return "replication"
+	case "innodb":
+		return "innodb"
+	case "host":
+		return "host"
+	case "self":
+		return "self"
+	case "schema":
+		if strings.HasPrefix(rest, "auto_increment") || strings.HasSuffix(rest, "tables_without_key") {
+			return "keys"
+		}
+		return "sizes"
+	}
+	for _, c := range [...]struct{ prefix, collector string }{
+		{"account", "accounts"}, {"open_", "accounts"}, {"binary_log", "binlogs"}, {"binlog_", "position"}, {"certificate_", "certificate"},
+		{"processes_", "processes"}, {"transactions_", "transactions"}, {"lock_waits_", "transactions"}, {"metadata_lock_", "processes"},
+		{"host_cache_", "hostcache"}, {"probe_", "hostcache"}, {"group_primaries", "members"}, {"group_versions", "members"}, {"group_", "group"},
+		{"gtid_", "gtids"}, {"memory_", "memory"}, {"temptable_", "memory"}, {"performance_schema_", "pfs"}, {"password_validators", "plugins"},
+		{"plugins", "plugins"}, {"persisted_", "persisted"}, {"databases", "databases"}, {"test_database", "databases"}, {"digests", "digests"},
+		{"aurora_", "aurora"},
+	} {
+		if strings.HasPrefix(rest, c.prefix) {
+			return c.collector
+		}
+	}
+	return "server" // the poller itself
+}
+
+// atEase reports whether a collector reads without the database server.
+func atEase(collector string) bool {
+	return collector == "host" || collector == "server" || collector == "self"
+}
+
+// trouble gives what keeps a collector from reading all it should. A part that was read counts as an answer.
+func (s *serverState) trouble(collector string) (monolith.Problem, bool) {
+	if slices.Contains(s.server.CollectorsOff, collector) {
+		return monolith.Problem{Collector: collector, Kind: monolith.ProblemOff, Text: "the collector " + collector + " is switched off for this server"}, true
+	}
+	var unsupported monolith.Problem
+	for _, p := range s.state.Problems {
+		switch {
+		case p.Kind == monolith.ProblemPartial:
+		case p.Collector == collector && p.Kind == monolith.ProblemUnsupported:
+			unsupported = p
+		case p.Collector == collector:
+			return p, true
+		case p.Collector == "" && !s.state.OK && !atEase(collector):
+			return p, true
+		}
+	}
+	if !s.state.OK && !atEase(collector) && !s.state.At.IsZero() {
+		return monolith.Problem{Collector: collector, Kind: monolith.ProblemUnreachable, Text: "the server's status could not be read"}, true
+	}
+	return unsupported, unsupported.Collector != ""
+}
+
+// settling is how long after the first poll that read the status every collector has had its turn: each runs at once
+// then. One that said nothing by then has nothing to say on this server.
+const settling = 2 * time.Minute
+
+// answered reports whether a collector has answered, so that what is not there is not there by design.
+func (s *serverState) answered(collector string, at time.Time) bool {
+	for _, slot := range s.slots {
+		if slot.collector == collector {
+			return true
+		}
+	}
+	for i := range s.state.Costs {
+		if s.state.Costs[i].Collector == collector {
+			return true
+		}
+	}
+	return !s.first.IsZero() && at.Sub(s.first) >= settling
+}

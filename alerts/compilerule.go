@@ -1,0 +1,558 @@
+package alerts
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+	"monolith/formula"
+)
+
+// ruleID is the form of a rule's id.
+var ruleID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// defaultGrace is for how long after a start windows and rates are not judged.
+const defaultGrace = 10 * time.Minute
+
+// eaches gives for each word of each: its row set and the fields that make an instance's name.
+func eachOf(word string) (set string, key []string, ok bool) {
+	switch word {
+	case "server", "fleet":
+		return "", nil, true
+	case "replica":
+		return "replicas", []string{"channel"}, true
+	case "account":
+		return "accounts", []string{"user", "host"}, true
+	case "mount":
+		return "mounts", []string{"path"}, true
+	case "device":
+		return "devices", []string{"name"}, true
+	case "schema":
+		return "databases", []string{"name"}, true
+	case "table":
+		return "tables", []string{"schema", "table"}, true
+	case "transaction":
+		return "transactions", []string{"id"}, true
+	case "member":
+		return "members", []string{"id"}, true
+	case "source":
+		return "replicas", []string{"source_host", "source_port"}, true
+	case "column":
+		return "auto_increments", []string{"schema", "table", "column"}, true
+	}
+	return "", nil, false
+}
+
+// rule compiles one entry. path is the place of the entry in its file.
+func (c *compiler) rule(e *ruleEntry, own bool, fail func(path string, err error) error) (*Rule, error) {
+	window := time.Duration(e.Window)
+	sc := c.baseScope(window)
+	r := &Rule{id: e.ID, entry: *e, own: own, window: window, set: -1, graph: e.Graph}
+	sc.rule = r
+	if err := c.head(e, r, fail); err != nil {
+		return nil, err
+	}
+	if err := c.instances(e, r, sc, fail); err != nil {
+		return nil, err
+	}
+	for _, cond := range e.When {
+		for _, byName := range cond.Limits {
+			for name := range byName {
+				if !plainName.MatchString(name) {
+					return nil, fail("when", monolith.Invalid("", quoted(name)+" can't be the name of a limit", "lower-case letters, digits and _"))
+				}
+				if local := "limit." + name; !slices.Contains(r.limits, local) {
+					r.limits = append(r.limits, local)
+				}
+			}
+		}
+	}
+	slices.Sort(r.limits)
+	for i, name := range r.limits {
+		sc.limits[name], sc.Locals[name] = i, formula.TypeNumber
+	}
+	r.limitUnits = make([]string, len(r.limits))
+	sc.Locals["window"] = formula.TypeText
+	lets, err := c.compileLets(e.Let, sc, false, fail, "let")
+	if err != nil {
+		return nil, err
+	}
+	r.lets = lets
+	for _, q := range lets {
+		for _, l := range q.expr.locals {
+			if l.kind == localLimit {
+				return nil, fail("let."+q.name+".is", monolith.Invalid("", "a quantity can't depend on a limit", "name limits in when"))
+			}
+		}
+	}
+	if err := c.conditions(e, r, sc, fail); err != nil {
+		return nil, err
+	}
+	if err := c.needs(e, r, sc, fail); err != nil {
+		return nil, err
+	}
+	if e.Gate != "" {
+		if r.gate, err = c.truth(e.Gate, sc); err != nil {
+			return nil, fail("gate", err)
+		}
+	}
+	if err := c.texts(e, r, sc, fail); err != nil {
+		return nil, err
+	}
+	c.finish(e, r, sc)
+	return r, nil
+}
+
+func (c *compiler) head(e *ruleEntry, r *Rule, fail func(string, error) error) error {
+	for _, missing := range []struct{ field, value string }{{"id", e.ID}, {"title", e.Title}, {"summary", e.Summary}, {"says", e.Says}} {
+		if strings.TrimSpace(missing.value) == "" {
+			return fail("", monolith.Invalid("", "the rule has no "+missing.field))
+		}
+	}
+	if !ruleID.MatchString(e.ID) || len(e.ID) > 64 {
+		return fail("id", monolith.Invalid("", quoted(e.ID)+" is not an id", "words of lower-case letters and digits, joined by -"))
+	}
+	if len(e.When) == 0 {
+		return fail("", monolith.Invalid("", "the rule has no condition", "when: [{if: …}]"))
+	}
+	if !r.own && (strings.TrimSpace(e.About) == "" || e.Category == "") {
+		return fail("", monolith.Invalid("", "a built-in rule needs about and category"))
+	}
+	switch e.Every {
+	case "", "slow":
+	case "poll":
+		r.poll = true
+	default:
+		return fail("every", monolith.Invalid("", quoted(e.Every)+" is not an interval", "slow or poll"))
+	}
+	for _, w := range []span{e.Window} {
+		if time.Duration(w) > 366*24*time.Hour {
+			return fail("window", monolith.Invalid("", "a window is at most 366 days long"))
+		}
+	}
+	return nil
+}
+
+func (c *compiler) instances(e *ruleEntry, r *Rule, sc *scopeOf, fail func(string, error) error) error {
+	r.each = cmp.Or(e.Each, "server")
+	set, key, ok := eachOf(r.each)
+	if !ok && e.Rows == "" {
+		return fail("each", monolith.Invalid("", quoted(r.each)+" is not known", "server, replica, account, mount, device, schema, table …, or give rows"))
+	}
+	if e.Rows != "" {
+		if r.each == "server" {
+			return fail("rows", monolith.Invalid("", "rows goes with an each other than server"))
+		}
+		if e.Rows != set {
+			key = nil
+		}
+		set = e.Rows
+	}
+	if set == "" {
+		for field, text := range map[string]string{"only": e.Only, "name": e.Name} {
+			if text != "" {
+				return fail(field, monolith.Invalid("", field+" goes with an each other than server"))
+			}
+		}
+		return nil
+	}
+	if r.set = rowSetIndex(set); r.set < 0 {
+		names := make([]string, len(rowSets()))
+		for i, s := range rowSets() {
+			names[i] = s.name
+		}
+		return fail("rows", monolith.Invalid("", quoted(set)+" is not a set of rows", "one of "+strings.Join(names, ", ")))
+	}
+	sc.It = rowSets()[r.set].schema
+	for _, k := range key {
+		r.key = append(r.key, slices.IndexFunc(rowSets()[r.set].fields, func(f rowField) bool { return f.name == k }))
+	}
+	var err error
+	if e.Name != "" {
+		if r.name, err = c.expr(e.Name, sc); err != nil {
+			return fail("name", err)
+		}
+	} else if len(r.key) == 0 {
+		return fail("", monolith.Invalid("", "instances of "+set+" have no name of their own", "name: a formula such as it.id"))
+	}
+	if e.Only != "" {
+		if r.only, err = c.truth(e.Only, sc); err != nil {
+			return fail("only", err)
+		}
+	}
+	return nil
+}
+
+func (c *compiler) conditions(e *ruleEntry, r *Rule, sc *scopeOf, fail func(string, error) error) error {
+	for i := range e.When {
+		entry := &e.When[i]
+		path := fmt.Sprintf("when[%d]", i)
+		cond := &condition{index: i, title: entry.Title, value: entry.Value}
+		var err error
+		if cond.expr, err = c.truth(entry.If, sc); err != nil {
+			return fail(path+".if", err)
+		}
+		cond.clear.direction = make([]int8, len(r.limits))
+		for k, name := range r.limits {
+			cond.clear.direction[k] = direction(entry.If, name)
+		}
+		for _, l := range cond.expr.locals {
+			if l.kind == localLimit {
+				cond.used = append(cond.used, l.index)
+			}
+		}
+		slices.Sort(cond.used)
+		switch {
+		case len(entry.Limits) > 0 && entry.Level != "":
+			return fail(path+".level", monolith.Invalid("", "a condition has limits or a level, not both"))
+		case len(entry.Limits) > 0:
+			for name := range entry.Limits {
+				if l, err := monolith.ParseLevel(name); err != nil || l == monolith.LevelOK {
+					return fail(path+".limits", monolith.Invalid("", quoted(name)+" is not a level", "info, warn or critical"))
+				}
+			}
+			if err := c.limitUnits(entry, r, cond, sc); err != nil {
+				return fail(path+".limits", err)
+			}
+			if err := r.limitsOf(entry, cond); err != nil {
+				return fail(path+".limits", err)
+			}
+		case len(cond.used) > 0:
+			return fail(path+".if", monolith.Invalid("", "the condition names limits but has none", "limits: {info: {…}, …}"))
+		default:
+			if err := c.level(entry, cond, sc); err != nil {
+				return fail(path+".level", err)
+			}
+		}
+		for _, l := range monolith.Levels {
+			cond.hold[l] = entry.For.of(l)
+		}
+		if err := c.clearing(entry, r, cond, sc, path, fail); err != nil {
+			return err
+		}
+		if cond.value == "" && len(cond.used) > 0 {
+			cond.value = strings.TrimPrefix(r.limits[cond.firstUsed(entry.If, r)], "limit.")
+		}
+		if cond.value != "" {
+			cond.limit = "limit." + cond.value
+			if i := slices.Index(r.limits, cond.limit); i < 0 || !slices.Contains(cond.used, i) {
+				cond.limit = ""
+				if len(cond.used) > 0 {
+					cond.limit = r.limits[cond.firstUsed(entry.If, r)]
+				}
+			}
+		}
+		r.conditions = append(r.conditions, cond)
+	}
+	return nil
+}
+
+// firstUsed gives the limit that stands first in the condition.
+func (c *condition) firstUsed(text string, r *Rule) int {
+	for _, t := range tokens(text) {
+		if i := slices.Index(r.limits, t); i >= 0 {
+			return i
+		}
+	}
+	return c.used[0]
+}
+
+// limitUnits gives each limit the unit of the quantity of its name.
+func (c *compiler) limitUnits(entry *conditionEntry, r *Rule, cond *condition, sc *scopeOf) error {
+	for i, name := range r.limits {
+		plain := strings.TrimPrefix(name, "limit.")
+		if q, ok := sc.lets[plain]; ok {
+			r.limitUnits[i] = q.unit
+		} else if q, ok := c.shared[plain]; ok {
+			r.limitUnits[i] = q.unit
+		}
+	}
+	for name := range allLimitNames(entry) {
+		i := slices.Index(r.limits, "limit."+name)
+		if !slices.Contains(cond.used, i) {
+			return monolith.Invalid("", "the limit "+quoted(name)+" is not used by the condition", "name it as limit."+name)
+		}
+	}
+	return nil
+}
+
+func allLimitNames(entry *conditionEntry) map[string]bool {
+	names := map[string]bool{}
+	for _, byName := range entry.Limits {
+		for name := range maps.Keys(byName) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func (c *compiler) level(entry *conditionEntry, cond *condition, sc *scopeOf) error {
+	if entry.Level == "" {
+		return monolith.Invalid("", "the condition has neither limits nor a level", "level: info, warn or critical")
+	}
+	if l, err := monolith.ParseLevel(entry.Level); err == nil && l != monolith.LevelOK {
+		cond.constant = l
+		return nil
+	}
+	e, err := c.expr(entry.Level, sc)
+	if err != nil {
+		return err
+	}
+	if t := e.f.Type(); t != formula.TypeText && t != formula.TypeAny {
+		return monolith.Invalid("", "a level is a text, this gives "+t.String(), `"info", "warn", "critical" or "ok"`)
+	}
+	for _, t := range tokens(entry.Level) {
+		if len(t) > 2 && t[0] == '"' {
+			switch word := strings.Trim(t, `"`); word {
+			case "crit", "warning", "error", "none", "Critical", "Warn", "Info", "OK":
+				return monolith.Invalid("", quoted(word)+" is not a level", `"info", "warn", "critical" or "ok"`)
+			}
+		}
+	}
+	cond.level = e
+	return nil
+}
+
+func (c *compiler) clearing(entry *conditionEntry, r *Rule, cond *condition, sc *scopeOf, path string, fail func(string, error) error) error {
+	cond.clear.factor = 1
+	if len(cond.levels) > 0 {
+		cond.clear.after, cond.clear.factor = 15*time.Minute, 0.9
+	}
+	cl := entry.Clear
+	if cl == nil {
+		return nil
+	}
+	if cl.After != nil {
+		cond.clear.after = time.Duration(*cl.After)
+	}
+	if cl.Factor != nil {
+		if f := *cl.Factor; math.IsNaN(f) || f <= 0 || f > 1 {
+			return fail(path+".clear.factor", monolith.Invalid("", "the factor is above 0 and at most 1", "0.9: back past 90 % of the limit"))
+		}
+		if len(cond.levels) == 0 {
+			return fail(path+".clear.factor", monolith.Invalid("", "a factor goes with limits"))
+		}
+		cond.clear.factor = *cl.Factor
+	}
+	if cl.If != "" {
+		var err error
+		if cond.clear.expr, err = c.truth(cl.If, sc); err != nil {
+			return fail(path+".clear.if", err)
+		}
+	}
+	return nil
+}
+
+func (c *compiler) needs(e *ruleEntry, r *Rule, sc *scopeOf, fail func(string, error) error) (err error) {
+	n := &e.Needs
+	for _, f := range n.Flavour {
+		switch fl := monolith.Flavour(f); fl {
+		case monolith.MySQL, monolith.MariaDB, monolith.Percona, monolith.Aurora, "tidb":
+			r.needs.flavours = append(r.needs.flavours, fl)
+		default:
+			return fail("needs.flavour", monolith.Invalid("", quoted(f)+" is not a flavour", "mysql, percona, mariadb, aurora or tidb"))
+		}
+	}
+	if r.needs.mysql, err = parseBounds(n.MySQL); err != nil {
+		return fail("needs.mysql", monolith.Invalid("", err.Error(), `such as ">= 5.6.5"`))
+	}
+	if r.needs.mariadb, err = parseBounds(n.MariaDB); err != nil {
+		return fail("needs.mariadb", monolith.Invalid("", err.Error(), `such as ">= 10.0.4"`))
+	}
+	switch n.Source {
+	case "", sourceHost, sourceCnf, sourceRemoteHost:
+		r.needs.source = n.Source
+	default:
+		return fail("needs.source", monolith.Invalid("", quoted(n.Source)+" is not a source", "host, cnf or remote-host"))
+	}
+	r.needs.collector = n.Collector
+	for i, entry := range n.If {
+		path := fmt.Sprintf("needs.if[%d]", i)
+		var one need
+		if one.is, err = c.truth(entry.Is, sc); err != nil {
+			return fail(path+".is", err)
+		}
+		if strings.TrimSpace(entry.Else) == "" {
+			return fail(path, monolith.Invalid("", "there is no reason for the case that it does not hold", "else: words"))
+		}
+		if one.els, err = c.template(entry.Else, sc); err != nil {
+			return fail(path+".else", err)
+		}
+		r.needs.ifs = append(r.needs.ifs, one)
+	}
+	return nil
+}
+
+func (c *compiler) texts(e *ruleEntry, r *Rule, sc *scopeOf, fail func(string, error) error) (err error) {
+	if r.summary, err = c.template(e.Summary, sc); err != nil {
+		return fail("summary", err)
+	}
+	if r.says, err = c.template(e.Says, sc); err != nil {
+		return fail("says", err)
+	}
+	for i := range e.When {
+		path := fmt.Sprintf("when[%d]", i)
+		if r.conditions[i].summary, err = c.template(e.When[i].Summary, sc); err != nil {
+			return fail(path+".summary", err)
+		}
+		if r.conditions[i].says, err = c.template(e.When[i].Says, sc); err != nil {
+			return fail(path+".says", err)
+		}
+	}
+	if e.Remedy == nil {
+		return nil
+	}
+	m := &remedy{}
+	r.remedy = m
+	for _, t := range []struct {
+		field, text string
+		to          **template
+	}{{"text", e.Remedy.Text, &m.text}, {"risk", e.Remedy.Risk, &m.risk}, {"rollback", e.Remedy.Rollback, &m.rollback}} {
+		if *t.to, err = c.template(t.text, sc); err != nil {
+			return fail("remedy."+t.field, err)
+		}
+	}
+	for _, list := range []struct {
+		field string
+		texts []string
+		to    *[]*template
+	}{{"sql", e.Remedy.SQL, &m.sql}, {"checks", e.Remedy.Checks, &m.checks}} {
+		for i, text := range list.texts {
+			t, err := c.template(text, sc)
+			if err != nil {
+				return fail(fmt.Sprintf("remedy.%s[%d]", list.field, i), err)
+			}
+			*list.to = append(*list.to, t)
+		}
+	}
+	if e.Remedy.Restart != "" {
+		if m.restart, err = c.truth(string(e.Remedy.Restart), sc); err != nil {
+			return fail("remedy.restart", err)
+		}
+	}
+	for i, s := range e.Remedy.Set {
+		path := fmt.Sprintf("remedy.set[%d]", i)
+		one, err := c.setting(s, sc, path, fail)
+		if err != nil {
+			return err
+		}
+		m.set = append(m.set, one)
+	}
+	return nil
+}
+
+func (c *compiler) setting(s setEntry, sc *scopeOf, path string, fail func(string, error) error) (one setting, err error) {
+	if strings.TrimSpace(s.Variable) == "" || strings.TrimSpace(s.To) == "" {
+		return one, fail(path, monolith.Invalid("", "a setting needs variable and to"))
+	}
+	if one.variable, err = c.template(s.Variable, sc); err != nil {
+		return one, fail(path+".variable", err)
+	}
+	if strings.Contains(s.To, "{") {
+		if one.text, err = c.template(s.To, sc); err != nil {
+			return one, fail(path+".to", err)
+		}
+	} else if literalSetting(s.To) {
+		one.text = &template{parts: []part{{text: s.To}}}
+	} else if one.to, err = c.expr(s.To, sc); err != nil {
+		return one, fail(path+".to", err)
+	}
+	if s.When != "" {
+		if one.when, err = c.truth(s.When, sc); err != nil {
+			return one, fail(path+".when", err)
+		}
+	}
+	if s.Dynamic != "" {
+		if one.dynamic, err = c.truth(string(s.Dynamic), sc); err != nil {
+			return one, fail(path+".dynamic", err)
+		}
+	}
+	if one.why, err = c.template(s.Why, sc); err != nil {
+		return one, fail(path+".why", err)
+	}
+	return one, nil
+}
+
+// literalSetting reports whether a value of a setting is written as it goes into my.cnf: ON, O_DIRECT, 16M, 604800.
+var literalValue = regexp.MustCompile(`^([A-Z][A-Z0-9_-]*|[0-9]+[KMGT]?|[0-9.]+)$`)
+
+func literalSetting(to string) bool { return literalValue.MatchString(to) }
+
+// finish works out what follows from all parts.
+func (c *compiler) finish(e *ruleEntry, r *Rule, sc *scopeOf) {
+	judging := []*expr{r.gate, r.only}
+	for _, cond := range r.conditions {
+		judging = append(judging, cond.expr, cond.level)
+	}
+	for _, n := range r.needs.ifs {
+		judging = append(judging, n.is)
+	}
+	ids, sets := map[int]bool{}, map[int]bool{}
+	c.reads(r, sc, judging, ids, sets)
+	r.inputs = slices.Sorted(maps.Keys(ids))
+	for _, id := range r.inputs {
+		s := c.inputs[id]
+		ns := monolith.Metric{Name: s.Name}.Namespace()
+		if (s.Func == "rate" || s.Func == "delta") && !s.long() && ns != "host" && ns != "self" {
+			r.windowed = true
+		}
+	}
+	switch {
+	case e.Warmup != nil:
+		r.warmup = time.Duration(*e.Warmup)
+	case r.windowed:
+		r.warmup = defaultGrace
+	}
+	r.info = c.info(e, r)
+}
+
+func (c *compiler) info(e *ruleEntry, r *Rule) monolith.RuleInfo {
+	info := monolith.RuleInfo{
+		ID: e.ID, Title: e.Title, Category: e.Category, Plan: e.Plan, Own: r.own, About: strings.TrimSpace(e.About), Each: r.each,
+		Window: r.window, Warmup: r.warmup, Every: cmp.Or(e.Every, "slow"), Needs: r.needs.words(), Says: strings.TrimSpace(e.Says),
+		Runbook: e.Runbook, Labels: e.Labels,
+	}
+	if e.Remedy != nil {
+		info.Remedy = strings.TrimSpace(e.Remedy.Text)
+	}
+	for _, q := range r.lets {
+		info.Let = append(info.Let, monolith.RuleQuantity{Name: q.name, Is: q.expr.f.String(), Unit: q.unit})
+	}
+	for i, cond := range r.conditions {
+		entry := &e.When[i]
+		one := monolith.RuleCondition{If: cond.expr.f.String(), Limits: entry.Limits, Level: entry.Level, For: map[string]string{}}
+		for _, l := range monolith.Levels {
+			if cond.hold[l] > 0 && (len(cond.levels) == 0 || slices.ContainsFunc(cond.levels, func(x conditionLevel) bool { return x.level == l })) {
+				one.For[l.String()] = inWords(cond.hold[l])
+			}
+		}
+		one.Clear = clearWords(cond)
+		info.When = append(info.When, one)
+	}
+	for _, id := range r.inputs {
+		if name := c.inputs[id].Name; !slices.Contains(info.Inputs, name) {
+			info.Inputs = append(info.Inputs, name)
+		}
+	}
+	return info
+}
+
+func clearWords(c *condition) string {
+	when := "at the next good reading"
+	if c.clear.after > 0 {
+		when = "for " + inWords(c.clear.after)
+	}
+	switch {
+	case c.clear.expr != nil:
+		return "when " + c.clear.expr.f.String() + ", " + when
+	case len(c.levels) > 0 && c.clear.factor < 1:
+		return "back past " + formatNumber(100*c.clear.factor, "%") + " of the limit, " + when
+	}
+	return when
+}

@@ -1,0 +1,288 @@
+package alerts
+
+import (
+	"slices"
+	"time"
+
+	"monolith"
+	"monolith/formula"
+)
+
+// Transition is what happened to an alert at an evaluation: it opened, was raised or lowered, closed, or is now known to
+// flap; or whether its rule can be evaluated changed.
+type Transition struct {
+	Key  monolith.AlertKey
+	At   time.Time
+	Kind monolith.AlertEventKind // "" when only Unknown changed
+	From monolith.Level
+	To   monolith.Level
+	// Alert holds title, category, texts, values and remedy as they are now; nil when it closed or only Unknown changed.
+	Alert  *monolith.Alert
+	Reason monolith.CloseReason // of a closing
+	// Unknown is why the rule can't be evaluated from now on, while the alert stays open; "" when it can.
+	Unknown string
+	Text    string // of the event: the summary, or why it closed
+}
+
+// maxCycles is how many times an alert may open in an hour before it is kept open.
+const maxCycles = 4
+
+// run judges the rules that are due.
+func (ev *evaluator) run(slow bool) []Transition {
+	var out []Transition
+	s := ev.srv
+	for i, r := range ev.cat.rules {
+		if r.each == "fleet" || !slow && !r.poll {
+			continue
+		}
+		out = ev.judgeRule(r, s.effective[i], out)
+	}
+	if slow {
+		s.countIncomplete(ev.at)
+	}
+	return out
+}
+
+// judgeRule judges one rule on all its instances.
+func (ev *evaluator) judgeRule(r *Rule, eff *effective, out []Transition) []Transition {
+	ev.about(r, nil, "")
+	if !eff.enabled {
+		return ev.all(r, eff, verdict{state: monolith.StateNotApplicable, why: "switched off (" + eff.enabledFrom + ")"}, monolith.ClosedDisabled, out)
+	}
+	if v := ev.unmet(r); v.state != "" && r.set < 0 {
+		return ev.all(r, eff, v, monolith.ClosedNotApplicable, out)
+	} else if v.state != "" && !dependsOnRow(r) {
+		return ev.all(r, eff, v, monolith.ClosedNotApplicable, out)
+	}
+	if r.set < 0 {
+		st := ev.stateOf(stateKey{r.id, ""})
+		return ev.settle(r, st, stateKey{r.id, ""}, eff, ev.verdictOf(r, st, eff), "", out)
+	}
+	rows, lack := ev.rows(r.set)
+	if lack.Lack() != formula.LackNone {
+		return ev.all(r, eff, lackVerdict(lack), monolith.ClosedNotApplicable, out)
+	}
+	there := 0
+	for _, x := range rows {
+		it := x.(*row)
+		name := ev.nameOf(r, it)
+		ev.about(r, it, name)
+		key := stateKey{r.id, name}
+		if r.only != nil {
+			yes, lack := ev.truth(r.only)
+			if lack.Lack() == formula.LackAbsent || lack.Lack() == formula.LackNone && !yes {
+				continue
+			}
+			if lack.Lack() != formula.LackNone {
+				there++
+				out = ev.settle(r, ev.stateOf(key), key, eff, lackVerdict(lack), "", out)
+				continue
+			}
+		}
+		if there++; there > maxInstances {
+			break
+		}
+		st := ev.stateOf(key)
+		v := ev.unmet(r)
+		if v.state == "" {
+			v = ev.verdictOf(r, st, eff)
+		}
+		out = ev.settle(r, st, key, eff, v, monolith.ClosedNotApplicable, out)
+	}
+	return ev.noneThere(r, eff, there, out)
+}
+
+// dependsOnRow reports whether what the rule needs is a matter of each row.
+func dependsOnRow(r *Rule) bool {
+	return slices.ContainsFunc(r.needs.ifs, func(n need) bool {
+		return n.is.f.UsesIt() || slices.ContainsFunc(n.is.locals, func(l localRef) bool { return l.kind == localLet && r.lets[l.index].perRow })
+	})
+}
+
+// noneThere closes what is about instances that are gone, and says so when there are none at all.
+func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transition) []Transition {
+	s := ev.srv
+	for _, k := range s.sortedOf(r.id) {
+		if st := s.states[k]; st.mark != s.mark {
+			if st.level > monolith.LevelOK {
+				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, "it is no longer there"))
+			}
+			delete(s.states, k)
+		}
+	}
+	if there > 0 {
+		return out
+	}
+	v := verdict{state: monolith.StateOK, why: "there are none"}
+	if r.each == "replica" || r.each == "source" {
+		v = verdict{state: monolith.StateNotApplicable, why: "no replication is configured"}
+	}
+	key := stateKey{r.id, ""}
+	return ev.settle(r, ev.stateOf(key), key, eff, v, monolith.ClosedNotApplicable, out)
+}
+
+// all gives a verdict to every instance that is known, or to the rule as a whole when none is.
+func (ev *evaluator) all(r *Rule, eff *effective, v verdict, reason monolith.CloseReason, out []Transition) []Transition {
+	s := ev.srv
+	keys := []stateKey{{r.id, ""}}
+	if r.set >= 0 {
+		if known := s.sortedOf(r.id); len(known) > 0 {
+			keys = known
+		}
+	}
+	for _, k := range keys {
+		out = ev.settle(r, ev.stateOf(k), k, eff, v, reason, out)
+	}
+	return out
+}
+
+func (ev *evaluator) stateOf(k stateKey) *ruleState {
+	st := ev.srv.states[k]
+	if st == nil {
+		st = &ruleState{}
+		ev.srv.states[k] = st
+	}
+	st.mark = ev.srv.mark
+	return st
+}
+
+// sortedOf gives the states of one rule in a fixed order.
+func (s *serverState) sortedOf(rule string) []stateKey {
+	var keys []stateKey
+	for k := range s.states {
+		if k.rule == rule {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b stateKey) int { return compareText(a.instance, b.instance) })
+	return keys
+}
+
+// settle puts a verdict in force and gives what it means for the alert.
+func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective, v verdict, reason monolith.CloseReason, out []Transition) []Transition {
+	wasUnknown := st.level > monolith.LevelOK && unknowable(st.state)
+	before := st.why
+	if st.state != v.state {
+		st.state, st.since = v.state, ev.at
+	}
+	st.why, st.input, st.failed = v.why, v.input, v.failed
+	switch v.state {
+	case monolith.StateNotApplicable:
+		// It closes, and forgets what was counting.
+		if st.level > monolith.LevelOK {
+			if reason == "" {
+				reason = monolith.ClosedNotApplicable
+			}
+			out = append(out, ev.closing(key, st, reason, v.why))
+		}
+		st.conds, st.level, st.flapping, st.holds = nil, monolith.LevelOK, false, monolith.LevelOK
+		return out
+	case monolith.StateLearning, monolith.StateCannotEvaluate:
+		if st.level > monolith.LevelOK && (!wasUnknown || before != v.why) {
+			out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level, Unknown: v.why})
+		}
+		return out
+	}
+	st.judged = ev.at
+	if wasUnknown {
+		out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level})
+	}
+	return ev.move(r, st, key, eff, out)
+}
+
+// unknowable reports whether a state keeps an alert open without knowing.
+func unknowable(s monolith.RuleState) bool {
+	return s == monolith.StateCannotEvaluate || s == monolith.StateLearning
+}
+
+// patience is how long evaluations may be missing before what was counting begins anew.
+func (ev *evaluator) patience(r *Rule) time.Duration {
+	every := ev.srv.interval
+	if !r.poll {
+		every = max(every, time.Minute)
+	}
+	return monolith.MaxGap*every + every/2
+}
+
+// ready begins anew what was counting when too long passed since the last evaluation.
+func (ev *evaluator) ready(r *Rule, st *ruleState) {
+	if !st.judged.IsZero() && ev.at.Sub(st.judged) > ev.patience(r) {
+		for i := range st.conds {
+			st.conds[i].pause()
+		}
+	}
+}
+
+// move brings the alert to the level that is in force.
+func (ev *evaluator) move(r *Rule, st *ruleState, key stateKey, eff *effective, out []Transition) []Transition {
+	top := st.top()
+	st.flap = slices.DeleteFunc(st.flap, func(t time.Time) bool { return ev.at.Sub(t) > time.Hour })
+	if st.flapping {
+		// Kept open until it would have been closed for an hour.
+		switch {
+		case top > monolith.LevelOK:
+			st.calm = time.Time{}
+		case st.calm.IsZero():
+			st.calm = ev.at
+		}
+		if top == monolith.LevelOK && ev.at.Sub(st.calm) < time.Hour {
+			top = st.level
+		}
+	}
+	from := st.level
+	if top == from {
+		if st.level > monolith.LevelOK {
+			st.state = monolith.StateOpen
+		}
+		return out
+	}
+	st.level, st.cond = top, st.leading()
+	t := Transition{Key: ev.srv.key(key), At: ev.at, From: from, To: top}
+	switch {
+	case top == monolith.LevelOK:
+		st.flapping, st.calm = false, time.Time{}
+		t.Kind, t.Reason = monolith.EventClosed, monolith.ClosedCleared
+		t.Text = ev.summary(r, st, eff)
+		return append(out, t)
+	case from == monolith.LevelOK:
+		t.Kind = monolith.EventOpened
+		st.flap = append(st.flap, ev.at)
+	case top > from:
+		t.Kind = monolith.EventRaised
+	default:
+		t.Kind = monolith.EventLowered
+	}
+	t.Alert = ev.describe(r, st, key, eff)
+	t.Text = t.Alert.Summary
+	out = append(out, t)
+	if t.Kind == monolith.EventOpened && len(st.flap) > maxCycles {
+		st.flapping, st.calm = true, time.Time{}
+		f := t
+		f.Kind, f.Text = monolith.EventFlapping, "it opened more than four times in an hour and is kept open until it was quiet for an hour"
+		f.From = top
+		f.Alert = nil
+		out = append(out, f)
+	}
+	return out
+}
+
+// closing closes the alert for another reason than that its problem is over.
+func (ev *evaluator) closing(key stateKey, st *ruleState, reason monolith.CloseReason, why string) Transition {
+	t := Transition{Key: ev.srv.key(key), At: ev.at, Kind: monolith.EventClosed, From: st.level, Reason: reason, Text: why}
+	st.level, st.flapping = monolith.LevelOK, false
+	return t
+}
+
+// sweep closes what is about rules that are gone.
+func (s *serverState) sweep(at time.Time, out []Transition) []Transition {
+	for _, k := range s.sorted() {
+		if s.cat.byID[k.rule] != nil {
+			continue
+		}
+		if st := s.states[k]; st.level > monolith.LevelOK {
+			out = append(out, Transition{Key: s.key(k), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved, Text: "the rule was removed"})
+		}
+		delete(s.states, k)
+	}
+	return out
+}
