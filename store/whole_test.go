@@ -12,10 +12,14 @@ import (
 
 // TestMain runs the tests, or plays the writer that TestKilledAgainAndAgain kills.
 func TestMain(m *testing.M) {
-	if os.Getenv(envServers) == "" {
+	play := writeUntilKilled
+	switch {
+	case os.Getenv(envPostman) != "":
+		play = postUntilKilled
+	case os.Getenv(envServers) == "":
 		os.Exit(m.Run())
 	}
-	if err := writeUntilKilled(); err != nil {
+	if err := play(); err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
