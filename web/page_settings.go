@@ -106,7 +106,8 @@ func (s *Server) saveRetention(w http.ResponseWriter, r *http.Request) error {
 }
 
 func readRetention(r *http.Request, to *monolith.Retention) error {
-	for name, field := range map[string]*int{"raw_days": &to.RawDays, "ten_minute_days": &to.TenMinuteDays, "hour_days": &to.HourDays} {
+	for name, field := range map[string]*int{"raw_days": &to.RawDays, "ten_minute_days": &to.TenMinuteDays, "hour_days": &to.HourDays,
+		"alert_days": &to.AlertDays, "delivery_days": &to.DeliveryDays} {
 		n, err := strconv.Atoi(strings.TrimSpace(r.PostFormValue(name)))
 		if err != nil {
 			return monolith.Invalid(name, "this is not a whole number of days")

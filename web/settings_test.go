@@ -4,7 +4,9 @@ import (
 	"context"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -228,5 +230,27 @@ func TestFormWithAWrongPortKeepsTheRest(t *testing.T) {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%d: the form lost %s", a.Code, want)
 		}
+	}
+}
+
+// The form that the page shows, sent as it is, keeps what is kept.
+func TestRetentionIsSavedFromItsPage(t *testing.T) {
+	x := newSite(t)
+	x.store.retention.DeliveryDays = 45
+	page := x.html(t, "/settings").body
+	form := url.Values{"action": {"save"}}
+	for _, m := range regexp.MustCompile(`name="(\w+_(?:days|bytes))" value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	form.Set("alert_days", "90")
+	want := x.store.retention
+	want.AlertDays = 90
+	got := x.do(t, http.MethodPost, "/settings/retention", form.Encode(), "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+	if got.Code != http.StatusSeeOther || x.store.retention != want {
+		t.Errorf("%d, kept %+v, want %+v", got.Code, x.store.retention, want)
+	}
+	form.Set("delivery_days", "0")
+	if got := x.do(t, http.MethodPost, "/settings/retention", form.Encode(), "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"); got.Code != http.StatusUnprocessableEntity || x.store.retention != want {
+		t.Errorf("no days at all: %d, kept %+v", got.Code, x.store.retention)
 	}
 }
