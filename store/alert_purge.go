@@ -37,7 +37,8 @@ func (db *DB) purgeAlerts(ctx context.Context, r monolith.Retention) error {
 		}
 		db.count.purgedRows.Add(uint64(len(ids)))
 	}
-	if err := db.deleteIn(ctx, "silence", "id", "to_ms > 0 AND to_ms < ?", old); err != nil {
+	if err := db.deleteIn(ctx, "silence", "id", `to_ms > 0 AND to_ms < ?
+		OR to_ms = 0 AND NOT EXISTS (SELECT 1 FROM alert a WHERE a.id = silence.alert_id)`, old); err != nil {
 		return err
 	}
 	old = before(now, r.DeliveryDays)

@@ -240,6 +240,12 @@ func TestOldAlertsAndMessagesGo(t *testing.T) {
 		if err := b.db.AddDeliveries(ctx, append(list, waits, late)); err != nil {
 			t.Fatal(err)
 		}
+		for _, silence := range []monolith.Silence{{Alert: batch.Alerts[0].ID, From: origin}, {Alert: batch.Alerts[300].ID, From: origin},
+			{Rule: "r", From: origin, To: origin.Add(time.Hour)}, {Rule: "r", From: origin, To: origin.AddDate(0, 0, 396)}} {
+			if err := b.db.PutSilence(ctx, &silence); err != nil {
+				t.Fatal(err)
+			}
+		}
 		b.clock.set(origin.AddDate(0, 0, 399))
 		check := func(alerts, events, deliveries, links int) {
 			t.Helper()
@@ -261,6 +267,9 @@ func TestOldAlertsAndMessagesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(120, 120, 1, 1)
+		if n := count(t, b.db, "SELECT COUNT(*) FROM silence"); n != 2 {
+			t.Errorf("%d silences are left, want that of the open alert and the one that ended lately", n)
+		}
 	})
 }
 
