@@ -70,6 +70,16 @@ func TestAlertsAreListedAndPaged(t *testing.T) {
 	}
 }
 
+func TestOpenAlertsAreCountedInMetrics(t *testing.T) {
+	x := newSite(t)
+	x.alerts.open(x.add(t, "db1", ""), "lag", monolith.LevelCritical, noon)
+	for _, want := range []string{`monolith_alerts_open{level="critical"} 1`, `monolith_alerts_open{level="info"} 0`} {
+		if got := x.get(t, "/metrics"); !strings.Contains(got.body, want) {
+			t.Errorf("metrics lack %q", want)
+		}
+	}
+}
+
 func TestAlertWithItsHistory(t *testing.T) {
 	x := newSite(t)
 	s := x.add(t, "db1", "")

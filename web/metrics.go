@@ -103,6 +103,7 @@ var (
 	descDamagedP   = prometheus.NewDesc("monolith_store_damaged_polls_total", "Kept polls that could not be read, each time that they were met.", nil, nil)
 	descDamagedB   = prometheus.NewDesc("monolith_store_damaged_blocks_total", "Blocks of history that could not be read, whole or in part.", nil, nil)
 	descTails      = prometheus.NewDesc("monolith_store_tail_bytes", "Bytes of polls in memory that no block holds yet.", nil, nil)
+	descAlerts     = prometheus.NewDesc("monolith_alerts_open", "Alerts that are open now, by level.", []string{"level"}, nil)
 	descStreams    = prometheus.NewDesc("monolith_live_streams", "Live streams that are open.", nil, nil)
 )
 
@@ -129,6 +130,15 @@ func (c selfCollector) Collect(out chan<- prometheus.Metric) {
 	counter(descStatements, st.Statements)
 	counter(descReceived, st.Bytes)
 	gauge(descStreams, float64(c.s.live.open()))
+	if c.s.alerts != nil {
+		open := map[monolith.Level]int{}
+		for _, a := range c.s.alerts.Open() {
+			open[a.Level]++
+		}
+		for _, level := range monolith.Levels {
+			gauge(descAlerts, float64(open[level]), level.String())
+		}
+	}
 
 	kept := c.s.store.Stats()
 	counter(descAppended, kept.Appended)
