@@ -52,7 +52,7 @@ func collectAccounts(ctx context.Context, g *Gather) error {
 		a := &r.accounts[i]
 		slices.Sort(a.Privileges)
 		a.Privileges = slices.Compact(a.Privileges)
-		a.Reserved = reserved(a)
+		a.Reserved = monolith.ReservedAccount(a)
 	}
 	r.derive()
 	recordAccounts(g, r.accounts, open)
@@ -201,20 +201,4 @@ func isYes(row Row, name string) bool {
 		return true
 	}
 	return false
-}
-
-// reservedUsers are made by the server or by a cloud for itself. Their accounts are never reported.
-var reservedUsers = map[string]bool{
-	"rdsadmin": true, "rdsrepladmin": true, "rdstopmgr": true, "rdsproxyadmin": true, "rds_superuser_role": true,
-	"azure_superuser": true, "cloudsqladmin": true, "cloudsqlsuperuser": true,
-}
-
-func reserved(a *monolith.Account) bool {
-	switch a.User {
-	case "mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys":
-		return a.Host == "localhost"
-	case "PUBLIC":
-		return a.IsRole
-	}
-	return reservedUsers[a.User] || strings.HasPrefix(a.User, "AWS_")
 }
