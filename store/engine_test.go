@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"monolith"
-	"monolith/internal/mysqltest"
 )
 
 // clock is a clock that tests set.
@@ -52,8 +51,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 	t.Run("mariadb", func(t *testing.T) {
 		t.Parallel()
-		dsn := mysqltest.Shared(t).NewDatabase(t)
-		test(t, newBench(t, Config{DSN: dsn, KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true}))
+		test(t, newBench(t, Config{DSN: listened(t), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true}))
 	})
 }
 
