@@ -15,7 +15,8 @@ import (
 	"monolith/migrations"
 )
 
-// reserved holds the words that MySQL 8.0 to 9 or MariaDB 10.5 to 12 reserve.
+// reserved holds the words that MySQL 8.0 to 9 or MariaDB 10.5 to 12 reserve; the store sets its own sql_mode, so that Oracle's more do not count. MySQL 8.4 and 9
+// reserve some that their information_schema.keywords calls free, such as manual (8.4), external (9.4) and sets (9.6).
 const reserved = `accessible add all alter analyze and as asc asensitive before between bigint binary blob both by call cascade case
 change char character check collate column condition constraint continue convert create cross cube cume_dist current_date
 current_path current_role current_time current_timestamp current_user cursor database databases day_hour day_microsecond day_minute day_second dec
@@ -33,7 +34,8 @@ rlike row row_number rows rownum schema schemas second_microsecond select sensit
 sql sqlexception sqlstate sqlwarning sql_big_result sql_calc_found_rows sql_small_result ssl starting stats_auto_recalc
 stats_persistent stats_sample_pages stored straight_join system system_time table tablesample terminated then tinyblob tinyint tinytext to trailing
 trigger true undo union unique unlock unsigned update usage use using utc_date utc_time utc_timestamp values varbinary varchar
-varcharacter varying versioning virtual when where while window with without write xor year_month zerofill`
+varcharacter varying versioning virtual when where while window with without write xor year_month zerofill
+sets vector`
 
 func reservedWords() map[string]bool {
 	words := map[string]bool{}
