@@ -3,6 +3,7 @@ package poller
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"monolith"
 )
@@ -23,6 +24,9 @@ func collectStatus(ctx context.Context, g *Gather) error {
 	rec := g.Recorder("status")
 	// GLOBAL is never left out: without it the rows about statements and traffic are those of our own session.
 	err := g.Session.Query(ctx, "SHOW GLOBAL STATUS", func(row Row) error {
+		if row.Len() < 2 {
+			return errNoValues
+		}
 		rec.Add(asWritten(row.Bytes(0)), row.Bytes(1))
 		return nil
 	})
@@ -32,6 +36,9 @@ func collectStatus(ctx context.Context, g *Gather) error {
 	rec.Done()
 	return nil
 }
+
+// errNoValues says that names came without values, which nobody may take for values that are not known.
+var errNoValues = errors.New("poller: the answer has no column of values")
 
 // lowerCase are the families of status names that are written without a capital.
 var lowerCase = [][]byte{[]byte("wsrep_"), []byte("rocksdb_"), []byte("group_replication_"), []byte("validate_password"), []byte("mecab_")}

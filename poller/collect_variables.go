@@ -24,6 +24,9 @@ func variablesCollector() *Collector {
 func collectVariables(ctx context.Context, g *Gather) error {
 	rec := g.Recorder("variable")
 	err := g.Session.Query(ctx, "SHOW GLOBAL VARIABLES", func(row Row) error {
+		if row.Len() < 2 {
+			return errNoValues
+		}
 		name := bytes.ToLower(row.Bytes(0))
 		if !volatileVariables[string(name)] {
 			rec.Text(name, hideSecret(name, row.Bytes(1)))

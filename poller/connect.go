@@ -45,8 +45,9 @@ func (e *connectError) Unwrap() error { return e.err }
 type openOptions struct {
 	version  string // of Monolith
 	limit    time.Duration
-	interval time.Duration // between polls: the server must not hang up meanwhile
-	orphans  []uint64      // threads of ours that may still run at the server
+	interval time.Duration     // between polls: the server must not hang up meanwhile
+	orphans  []uint64          // threads of ours that may still run at the server
+	known    monolith.Identity // of the server they were left on, zero when that was never learned
 	load     *load
 	counts   *counters
 }
@@ -129,15 +130,8 @@ func (s *session) settle(ctx context.Context, o openOptions) error {
 	if err := s.identify(ctx, u); err != nil {
 		return err
 	}
-	for _, id := range o.orphans {
-		if id == s.id || id == 0 {
-			continue
-		}
-		// Own threads may be killed without a privilege. Error 1094 says that it is gone already.
-		err := u.Exec(ctx, "KILL "+strconv.FormatUint(id, 10))
-		if s.ended != nil {
-			return err
-		}
+	if err := s.killOrphans(ctx, u, o); err != nil {
+		return err
 	}
 	for _, statement := range setupStatements(s.identity, s.vars, o.interval) {
 		if err := u.Exec(ctx, statement); err != nil {
@@ -153,6 +147,36 @@ func (s *session) settle(ctx context.Context, o openOptions) error {
 		return err
 	}
 	return s.greet(ctx, u)
+}
+
+// killOrphans ends what lost connections of ours left running. Own threads may be killed without a privilege, but with
+// one any thread may be: an id is somebody else's on another server or after a restart, so that only a thread of our
+// own account, on the server that it was left on, is killed.
+func (s *session) killOrphans(ctx context.Context, u *use, o openOptions) error {
+	lost := slices.DeleteFunc(slices.Clone(o.orphans), func(id uint64) bool { return id == 0 || s.id != 0 && id >= s.id })
+	if len(lost) == 0 || !o.known.IsZero() && !sameServer(o.known, s.identity) {
+		return nil
+	}
+	var ours []uint64
+	var refused *mysql.MySQLError
+	err := u.Query(ctx, "SHOW PROCESSLIST", func(r Row) error {
+		user, _ := r.Text("user")
+		if id, ok := r.Int("id"); ok && user == s.dialed.config.User && slices.Contains(lost, uint64(id)) {
+			ours = append(ours, uint64(id))
+		}
+		return nil
+	})
+	if err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	for _, id := range ours {
+		// Error 1094 says that it is gone already.
+		err := u.Exec(ctx, "KILL "+strconv.FormatUint(id, 10))
+		if s.ended != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // identify settles flavour, version and what the session may be told.

@@ -56,7 +56,7 @@ func (p *poll) open(ctx context.Context) (*session, error) {
 	ps := &p.t.poll
 	p.t.p.connects.Add(1)
 	s, err := openSession(ctx, p.server.Endpoint, openOptions{
-		version: p.t.p.cfg.Version, limit: p.limit, interval: p.interval, orphans: ps.orphans,
+		version: p.t.p.cfg.Version, limit: p.limit, interval: p.interval, orphans: ps.orphans, known: ps.identity,
 		load: ps.load, counts: p.t.p.counters(),
 	})
 	var failed *connectError

@@ -2,8 +2,6 @@ package poller
 
 import (
 	"bytes"
-	"strings"
-	"unicode/utf8"
 
 	"monolith"
 )
@@ -68,14 +66,14 @@ func (r *Recorder) Add(name, value []byte) {
 					r.at++
 					return
 				}
-			} else if e.isText || !isNumber(value) {
+			} else if e.isText || !isNumber(value) && !isNull(value) {
 				r.addText(value)
 				r.at++
 				return
 			}
 		}
 	}
-	key := strings.ToValidUTF8(string(name), "\uFFFD")
+	key := printable(string(name))
 	isText := monolith.KindOf(r.namespace+key) == monolith.Text
 	n, ok := monolith.ParseNum(value)
 	r.insert(entry{name: key, text: isText || !ok && !isNull(value), isText: isText}, n, value)
@@ -102,7 +100,7 @@ func (r *Recorder) Text(name, value []byte) {
 			return
 		}
 	}
-	r.insert(entry{name: strings.ToValidUTF8(string(name), "\uFFFD"), text: true, isText: true}, monolith.Num{}, value)
+	r.insert(entry{name: printable(string(name)), text: true, isText: true}, monolith.Num{}, value)
 }
 
 // insert records a name that did not stand in its place at the poll before.
@@ -140,11 +138,7 @@ func (r *Recorder) addText(value []byte) {
 		return
 	}
 	r.sameTexts = false
-	text := string(value)
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	r.texts = append(r.texts, text)
+	r.texts = append(r.texts, printable(string(value)))
 }
 
 // Done puts the section into the snapshot and gives it, and whether its names and texts are those of

@@ -65,7 +65,7 @@ var shows = []struct {
 	{"BINARY LOGS", always},
 	{"GRANTS FOR CURRENT_ROLE", since{mariadb: v(10, 0, 5)}},
 	{"GRANTS", always}, {"COLUMNS FROM", always}, {"FULL COLUMNS FROM", always}, {"PROCESSLIST", always}, {"FULL PROCESSLIST", always},
-	{"ENGINE INNODB STATUS", always}, {"INNODB STATUS", since{mysql: v(5), mariadb: v(5), until: v(5, 5)}},
+	{"ENGINE PERFORMANCE_SCHEMA STATUS", since{mysql: v(5, 5, 3), mariadb: v(5, 5)}}, {"ENGINE INNODB STATUS", always}, {"INNODB STATUS", since{mysql: v(5), mariadb: v(5), until: v(5, 5)}},
 	{"GLOBAL STATUS", always}, {"SESSION STATUS", always}, {"STATUS", always}, {"GLOBAL VARIABLES", always}, {"SESSION VARIABLES", always},
 	{"VARIABLES", always}, {"DATABASES", always}, {"ENGINES", always}, {"STORAGE ENGINES", always}, {"WARNINGS", always},
 	{"PLUGINS", since{mysql: v(5, 1), mariadb: v(5)}}, {"CREATE TABLE", always}, {"USER_STATISTICS", since{mariadb: v(5, 2)}},
@@ -129,7 +129,13 @@ var tables = map[string]struct {
 	"performance_schema.setup_consumers":                       {since: since{mysql: v(5, 5, 3), mariadb: v(5, 5)}},
 	"performance_schema.memory_summary_global_by_event_name":   {since: since{mysql: v(5, 7, 2), mariadb: v(10, 5, 2)}},
 	"performance_schema.events_statements_summary_by_digest":   {since: since{mysql: v(5, 6, 5), mariadb: v(10)}},
-	"mysql.wsrep_cluster_members":                              {since: since{mariadb: v(10, 4)}},
+	"information_schema.collations":                            {since: always},
+	"mysql.component":                                          {since: since{mysql: v(8)}},
+	"mysql.general_log":                                        {since: since{mysql: v(5, 1, 6), mariadb: v(5)}},
+	"mysql.slow_log":                                           {since: since{mysql: v(5, 1, 6), mariadb: v(5)}},
+	"performance_schema.persisted_variables":                   {since: since{mysql: v(8)}},
+	"performance_schema.session_connect_attrs":                 {since: since{mysql: v(5, 6, 6), mariadb: v(10)}},
+	"mysql.wsrep_cluster_members":                              {since: since{mysql: v(8, 0, 18), mariadb: v(10, 4)}}, // of Galera 4
 	"performance_schema.host_cache":                            {since: since{mysql: v(5, 6, 5), mariadb: v(10)}},
 	"performance_schema.threads":                               {since: since{mysql: v(5, 5, 3), mariadb: v(5, 5)}},
 	"performance_schema.metadata_locks":                        {since: since{mysql: v(5, 7, 3), mariadb: v(10, 5, 2)}},
@@ -175,7 +181,7 @@ func (l language) refuse(statement string) *Error {
 		return l.refuseShow(statement, strings.ToUpper(rest))
 	case "SET":
 		return l.refuseSet(statement, rest)
-	case "SELECT":
+	case "SELECT", "(SELECT": // a UNION
 		return l.refuseSelect(statement)
 	case "KILL", "COMMIT", "ROLLBACK", "BEGIN", "START", "DO", "USE":
 		return nil

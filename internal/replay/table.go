@@ -80,8 +80,8 @@ func (r *Recording) usual(statement string) *Result {
 		return variableRows(r.variables)
 	case strings.HasPrefix(upper, "SHOW "):
 		return r.usualShow(upper)
-	case strings.HasPrefix(upper, "SELECT "):
-		return r.usualSelect(statement)
+	case strings.HasPrefix(upper, "SELECT "), strings.HasPrefix(upper, "(SELECT "):
+		return r.usualSelect(strings.TrimPrefix(statement, "("))
 	}
 	return &Result{}
 }
@@ -98,6 +98,8 @@ func (r *Recording) usualShow(upper string) *Result {
 	switch {
 	case strings.HasPrefix(upper, "SHOW ENGINE INNODB STATUS"):
 		return Table([]string{"Type", "Name", "Status"}, []string{"InnoDB", "", emptyInnoDB})
+	case strings.HasPrefix(upper, "SHOW ENGINE PERFORMANCE_SCHEMA STATUS"):
+		return Table([]string{"Type", "Name", "Status"}, []string{"performance_schema", "performance_schema.memory", "1048576"})
 	case strings.HasPrefix(upper, "SHOW GRANTS FOR"):
 		return Table([]string{"Grants"})
 	case strings.HasPrefix(upper, "SHOW GRANTS"):
