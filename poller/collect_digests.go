@@ -37,7 +37,8 @@ func digestsCollector() *Collector {
 // digestCosts are the orders in which the heaviest are picked.
 var digestCosts = []string{"SUM_TIMER_WAIT", "SUM_NO_INDEX_USED * (SUM_ROWS_EXAMINED / COUNT_STAR)", "SUM_SELECT_FULL_JOIN", "SUM_CREATED_TMP_DISK_TABLES", "SUM_SORT_MERGE_PASSES"}
 
-// digestStatement picks the first few of each kind of cost. The table has performance_schema_digests_size rows at most, by default up to 10,000.
+// digestStatement picks the first few of each kind of cost, among statements of people: those of monitors, ours too, read the server's own
+// tables. The table has performance_schema_digests_size rows at most, by default up to 10,000.
 func digestStatement(id monolith.Identity) string {
 	columns := "SELECT SCHEMA_NAME AS schema_name, DIGEST AS digest, LEFT(DIGEST_TEXT, " + itoa(maxDigestText) + ") AS text, COUNT_STAR AS count," +
 		" SUM_TIMER_WAIT AS wait, SUM_ROWS_EXAMINED AS examined, SUM_ROWS_SENT AS sent, SUM_NO_INDEX_USED AS no_index, SUM_SELECT_FULL_JOIN AS full_joins," +
@@ -49,7 +50,7 @@ func digestStatement(id monolith.Identity) string {
 	parts := make([]string, 0, len(digestCosts))
 	for _, cost := range digestCosts {
 		parts = append(parts, "("+columns+" FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST IS NOT NULL AND COUNT_STAR > 0 AND "+
-			cost+" > 0 ORDER BY "+cost+" DESC LIMIT "+itoa(digestsEach)+")")
+			"DIGEST_TEXT NOT LIKE 'SHOW %' AND DIGEST_TEXT NOT LIKE '%_schema`%' AND "+cost+" > 0 ORDER BY "+cost+" DESC LIMIT "+itoa(digestsEach)+")")
 	}
 	return strings.Join(parts, " UNION ALL ")
 }

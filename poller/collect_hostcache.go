@@ -38,16 +38,19 @@ func performanceSchemaOn(g *Gather) (bool, string) {
 	return true, ""
 }
 
-// hostCache reads only the entries with errors; the cache has no index, and at most host_cache_size entries.
+// hostCache reads only the entries with errors; the cache has no index, and at most host_cache_size entries. That the name of an address
+// can't be found is no error of the client's and not read.
 const hostCache = "SELECT IP AS ip, HOST AS host, SUM_CONNECT_ERRORS AS connect_errors, COUNT_HOST_BLOCKED_ERRORS AS blocked," +
 	" COUNT_AUTHENTICATION_ERRORS AS auth_errors, COUNT_HANDSHAKE_ERRORS AS handshake_errors," +
-	" COUNT_NAMEINFO_TRANSIENT_ERRORS + COUNT_NAMEINFO_PERMANENT_ERRORS + COUNT_FORMAT_ERRORS + COUNT_ADDRINFO_TRANSIENT_ERRORS +" +
-	" COUNT_ADDRINFO_PERMANENT_ERRORS + COUNT_FCRDNS_ERRORS + COUNT_HOST_ACL_ERRORS + COUNT_NO_AUTH_PLUGIN_ERRORS + COUNT_AUTH_PLUGIN_ERRORS +" +
+	" COUNT_HOST_ACL_ERRORS + COUNT_NO_AUTH_PLUGIN_ERRORS + COUNT_AUTH_PLUGIN_ERRORS +" +
 	" COUNT_PROXY_USER_ERRORS + COUNT_PROXY_USER_ACL_ERRORS + COUNT_SSL_ERRORS + COUNT_MAX_USER_CONNECTIONS_ERRORS +" +
 	" COUNT_DEFAULT_DATABASE_ERRORS + COUNT_INIT_CONNECT_ERRORS + COUNT_LOCAL_ERRORS + COUNT_UNKNOWN_ERRORS AS other_errors," +
 	" LAST_ERROR_SEEN AS last_error FROM performance_schema.host_cache WHERE LAST_ERROR_SEEN IS NOT NULL"
 
 func collectHostCache(ctx context.Context, g *Gather) error {
+	worth := func(e *monolith.HostCacheEntry) int64 {
+		return e.AuthErrors + e.HandshakeErrors + e.Blocked + e.OtherErrors
+	}
 	list := []monolith.HostCacheEntry{}
 	var auth, handshake, probes int64
 	err := g.Session.Query(ctx, hostCache, func(row Row) error {
@@ -64,14 +67,13 @@ func collectHostCache(ctx context.Context, g *Gather) error {
 		if e.Probe {
 			probes += e.HandshakeErrors
 		}
-		list = append(list, e)
+		if worth(&e) > 0 {
+			list = append(list, e)
+		}
 		return nil
 	})
 	if err != nil {
 		return err
-	}
-	worth := func(e *monolith.HostCacheEntry) int64 {
-		return e.AuthErrors + e.HandshakeErrors + e.Blocked + e.OtherErrors
 	}
 	slices.SortFunc(list, func(a, b monolith.HostCacheEntry) int {
 		return cmp.Or(cmp.Compare(worth(&b), worth(&a)), cmp.Compare(a.IP, b.IP))

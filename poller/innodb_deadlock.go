@@ -16,13 +16,13 @@ const (
 	maxDeadlockLines = 500 // of a statement
 )
 
-// Lines of the section about the latest deadlock. MySQL writes who holds what since 8.0, and what the first side holds; MariaDB
-// says since 10.6 with what a lock conflicts.
+// Lines of the section about the latest deadlock. MySQL up to 5.7 does not say what the first side
+// holds; MariaDB says since 10.6 with what a lock conflicts instead.
 var (
 	deadlockThread = regexp.MustCompile(`^(?:MySQL|MariaDB) thread id (\d+),.* query id \d+ (.*)$`)
 	deadlockActive = regexp.MustCompile(`^TRANSACTION .*ACTIVE(?: \(PREPARED\))? (\d+) sec`)
 	deadlockLock   = regexp.MustCompile("^(RECORD|TABLE) LOCKS? .*?(?:index `?([^` ]+)`? of )?table (`[^`]*`(?:\\.`[^`]*`)?|\\S+) .*?lock[_ ]mode (.*)$")
-	deadlockSide   = regexp.MustCompile(`^\*\*\* \((\d+)\) (TRANSACTION|HOLDS|WAITING)`)
+	deadlockSide   = regexp.MustCompile(`^\*\*\* (?:\(\d+\) )?(TRANSACTION|HOLDS|WAITING)`)
 	deadlockVictim = regexp.MustCompile(`^\*\*\* WE ROLL BACK TRANSACTION \((\d+)\)`)
 )
 
@@ -55,7 +55,7 @@ func parseDeadlock(text string, keep bool) monolith.Deadlock {
 		}
 		m := deadlockSide.FindStringSubmatch(line)
 		switch {
-		case m != nil && m[2] == "TRANSACTION":
+		case m != nil && m[1] == "TRANSACTION":
 			end()
 			if len(d.Transactions) == maxDeadlockSides {
 				return d
@@ -64,7 +64,7 @@ func parseDeadlock(text string, keep bool) monolith.Deadlock {
 			side, list = &d.Transactions[len(d.Transactions)-1], nil
 		case m != nil && side != nil:
 			end()
-			if list = &side.Waits; m[2] == "HOLDS" {
+			if list = &side.Waits; m[1] == "HOLDS" {
 				list = &side.Holds
 			}
 		case strings.HasPrefix(line, "*** WE ROLL BACK"):
