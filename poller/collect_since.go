@@ -43,8 +43,8 @@ func quoteAccount(account string) string {
 	if i := strings.LastIndexByte(account, '@'); i >= 0 {
 		user, host = account[:i], account[i+1:]
 	}
-	quote := func(s string) string {
-		return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
-	}
-	return quote(user) + "@" + quote(host)
+	return "'" + accountQuotes.Replace(user) + "'@'" + accountQuotes.Replace(host) + "'"
 }
+
+// accountQuotes is made once: at each poll every collector's account is quoted.
+var accountQuotes = strings.NewReplacer(`\`, `\\`, "'", "''")
