@@ -24,6 +24,15 @@ require (
 )
 
 require (
+	github.com/arran4/golang-ical v0.3.4
+	github.com/gorilla/feeds v1.2.0
+	github.com/mmcdole/gofeed v1.4.2
+	github.com/mmcdole/goxpp/v2 v2.0.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
+)
+
+require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

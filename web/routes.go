@@ -39,6 +39,7 @@ func (s *Server) site(r chi.Router) {
 	r.Route("/api/v1", s.routesV1)
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeout)
+		s.feedRoutes(r)
 		s.pages(r)
 	})
 }

@@ -33,6 +33,10 @@ type Config struct {
 	Poller Poller
 	// Alerts is the rule engine; nil: nothing is judged, and what is about alerts is not found.
 	Alerts Alerts
+	// Feeds gives what feeds of alerts tell; nil: there are none.
+	Feeds FeedSource
+	// Instance is an id of this installation that never changes: ids in feeds begin with it.
+	Instance string
 	// OnChange is called after servers or groups were changed, so that polling follows. nil: nobody cares.
 	OnChange func(ctx context.Context)
 	// CheckSchedule tells whether a schedule can be read in a zone, by an [monolith.InvalidError]. nil
