@@ -35,35 +35,58 @@ type Value struct {
 // last reading of at most 5 minutes before (variable 15 minutes, server 3 hours, schema 26 hours); a
 // text is in force until another one was read.
 func (f *Formula) At(ctx context.Context, src Source, server monolith.ServerID, at time.Time, window time.Duration) (Value, error) {
-	if window < 0 {
-		return Value{}, monolith.Invalid("window", "the window must be longer than nothing")
-	}
-	if err := f.only(); err != nil {
-		return Value{}, err
-	}
-	m, err := readMoment(ctx, src, f.unit, server, at, window)
+	all, err := AtAll(ctx, src, server, at, window, f)
 	if err != nil {
 		return Value{}, err
 	}
+	return all[0], nil
+}
+
+// AtAll evaluates several formulas of one server at a moment, with as few readings of history as one of them would
+// need. See [Formula.At].
+func AtAll(ctx context.Context, src Source, server monolith.ServerID, at time.Time, window time.Duration, formulas ...*Formula) ([]Value, error) {
+	if window < 0 {
+		return nil, monolith.Invalid("window", "the window must be longer than nothing")
+	}
+	units := make([]*unit, len(formulas))
+	for i, f := range formulas {
+		if err := f.only(); err != nil {
+			return nil, err
+		}
+		units[i] = f.unit
+	}
+	m, err := readMoment(ctx, src, units, server, at, window)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]Value, len(formulas))
+	var run runner
+	for i, f := range formulas {
+		values[i] = f.at(m, &run)
+	}
+	return values, nil
+}
+
+// at evaluates the formula with what was read for the moment.
+func (f *Formula) at(m *moment, run *runner) Value {
 	b, missing := f.unit.bind(m)
 	if missing != nil {
-		return Value{Num: math.NaN(), Why: missing.why, Absent: missing.absent, Explain: f.text}, nil
+		return Value{Num: math.NaN(), Why: missing.why, Absent: missing.absent, Explain: f.text}
 	}
-	var run runner
 	if !b.plural {
-		return b.value(&run, ""), nil
+		return b.value(run, "")
 	}
 	each := make([]Value, len(b.instances))
 	for i, instance := range b.instances {
-		each[i] = b.value(&run, instance)
+		each[i] = b.value(run, instance)
 	}
 	if len(each) == 1 {
 		v := each[0]
 		v.Each = each
-		return v, nil
+		return v
 	}
 	return Value{Num: math.NaN(), Each: each, Explain: f.text,
-		Why: fmt.Sprintf("there are %d instances, each with its own value", len(each))}, nil
+		Why: fmt.Sprintf("there are %d instances, each with its own value", len(each))}
 }
 
 // value runs the program for one instance.
@@ -142,21 +165,23 @@ func (m *moment) key(s *slot) (momentKey, time.Duration) {
 	return momentKey{coarse(back / 30), s.ago}, back
 }
 
-func readMoment(ctx context.Context, src Source, u *unit, server monolith.ServerID, at time.Time, window time.Duration) (*moment, error) {
+func readMoment(ctx context.Context, src Source, units []*unit, server monolith.ServerID, at time.Time, window time.Duration) (*moment, error) {
 	m := &moment{at: at, window: cmp.Or(window, DefaultWindow), strict: window > 0, sources: map[momentKey]*source{}}
 	wanted := map[momentKey]*demand{}
 	var order []momentKey
-	u.reads(false, func(s *slot, _ bool) {
-		key, back := m.key(s)
-		d := wanted[key]
-		if d == nil {
-			d = &demand{}
-			wanted[key] = d
-			order = append(order, key)
-		}
-		d.add(s, key.step)
-		d.back = max(d.back, back+key.step)
-	})
+	for _, u := range units {
+		u.reads(false, func(s *slot, _ bool) {
+			key, back := m.key(s)
+			d := wanted[key]
+			if d == nil {
+				d = &demand{}
+				wanted[key] = d
+				order = append(order, key)
+			}
+			d.add(s, key.step)
+			d.back = max(d.back, back+key.step)
+		})
+	}
 	for _, key := range order {
 		d := wanted[key]
 		req := Request{Server: server, From: at, To: at, Step: key.step}

@@ -2,6 +2,7 @@ package formula
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -242,4 +243,25 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestAtAll holds that formulas evaluated together give what each gives alone.
+func TestAtAll(t *testing.T) {
+	t.Parallel()
+	h := minutes()
+	var formulas []*Formula
+	for _, text := range []string{"rate(status.Questions)", "status.Threads_running", `delta(status.Questions, "1m")`, "status.Qcache_hits ?? 4",
+		`max_over(status.Threads_running, "2m") / 0`, "variable.version", "status.Qcache_hits", `delta(status.Com_select, "1h")`} {
+		formulas = append(formulas, mustParse(t, text))
+	}
+	end := noon.Add(10*time.Minute + time.Millisecond)
+	all, err := AtAll(t.Context(), h, 1, end, 0, formulas...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range formulas {
+		if one := at(t, h, f.String(), end, 0); fmt.Sprint(one) != fmt.Sprint(all[i]) {
+			t.Errorf("%s: alone %+v, together %+v", f, one, all[i])
+		}
+	}
 }
