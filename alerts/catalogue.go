@@ -95,14 +95,18 @@ func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (
 	return next, wrong
 }
 
-// Check compiles a user's rule beside the built-in ones, without keeping it.
-func (c *Catalogue) Check(source string, known func(name string) bool) (*Rule, error) {
-	next, err := load(c.files, []monolith.OwnRule{{ID: "", Source: source}}, known)
+// Check compiles a user's rule beside the built-in ones, without keeping it. It gives the rule and the catalogue that it
+// stands in.
+func (c *Catalogue) Check(source string, known func(name string) bool) (*Rule, *Catalogue, error) {
+	next, err := load(c.files, []monolith.OwnRule{{Source: source}}, known)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return next.rules[len(next.rules)-1], nil
+	return next.rules[len(next.rules)-1], next, nil
 }
+
+// uniqueIDs is the cure for two rules of one id.
+const uniqueIDs = "ids are unique"
 
 // ownFile is the file name in errors about users' rules.
 const ownFile = "rule"
@@ -138,7 +142,7 @@ func load(files []File, own []monolith.OwnRule, known func(string) bool) (*Catal
 			fail := failAt(s, e.ID, fmt.Sprintf("$.rules[%d]", i))
 			r, err := comp.rule(e, s.own, fail)
 			if err == nil && cat.byID[e.ID] != nil {
-				err = fail("id", monolith.Invalid("", fmt.Sprintf("%q is the id of another rule, in %s", e.ID, cat.byID[e.ID].file), "ids are unique"))
+				err = fail("id", monolith.Invalid("", fmt.Sprintf("%q is the id of another rule, in %s", e.ID, cat.byID[e.ID].file), uniqueIDs))
 			}
 			if err == nil {
 				err = checkTests(r, s.own, fail)

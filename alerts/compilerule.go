@@ -23,7 +23,7 @@ const defaultGrace = 10 * time.Minute
 // eaches gives for each word of each: its row set and the fields that make an instance's name.
 func eachOf(word string) (set string, key []string, ok bool) {
 	switch word {
-	case "server", "fleet":
+	case "server":
 		return "", nil, true
 	case "replica":
 		return "replicas", []string{"channel"}, true

@@ -194,9 +194,7 @@ func (ev *evaluator) verdictOf(r *Rule, st *ruleState, eff *effective) verdict {
 			return lackVerdict(lack)
 		}
 	}
-	if len(st.conds) != len(r.conditions) {
-		st.conds = make([]condState, len(r.conditions))
-	}
+	st.rebuild(r)
 	var worst, absent formula.Scalar
 	worst = found
 	judged, holds, inForce := 0, monolith.LevelOK, monolith.LevelOK

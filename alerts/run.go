@@ -32,7 +32,7 @@ func (ev *evaluator) run(slow bool) []Transition {
 	var out []Transition
 	s := ev.srv
 	for i, r := range ev.cat.rules {
-		if r.each == "fleet" || !slow && !r.poll {
+		if !slow && !r.poll {
 			continue
 		}
 		out = ev.judgeRule(r, s.effective[i], out)

@@ -1,0 +1,287 @@
+package alerts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+)
+
+// maxNote is how long a note or a reason may be, in bytes.
+const maxNote = 4000
+
+// Open gives the open alerts from memory, worst and newest first: also while the store is away.
+func (s *Service) Open() []monolith.Alert {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]monolith.Alert, 0, len(s.open))
+	for _, a := range s.open {
+		out = append(out, *a)
+	}
+	slices.SortFunc(out, func(a, b monolith.Alert) int {
+		return cmp.Or(cmp.Compare(b.Level, a.Level), b.Opened.Compare(a.Opened), cmp.Compare(b.ID, a.ID),
+			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Instance, b.Instance))
+	})
+	return out
+}
+
+// Alerts finds alerts in the order and the pages of [monolith.AlertQuery].
+func (s *Service) Alerts(ctx context.Context, q monolith.AlertQuery) ([]monolith.Alert, error) {
+	return s.cfg.Store.Alerts(ctx, q)
+}
+
+// Alert gives one, as it is now.
+func (s *Service) Alert(ctx context.Context, id monolith.AlertID) (monolith.Alert, error) {
+	s.mu.Lock()
+	a := s.byID(id)
+	if a != nil {
+		out := *a
+		s.mu.Unlock()
+		return out, nil
+	}
+	s.mu.Unlock()
+	return s.cfg.Store.Alert(ctx, id)
+}
+
+// byID finds an open alert. s.mu is held.
+func (s *Service) byID(id monolith.AlertID) *monolith.Alert {
+	if id == 0 {
+		return nil
+	}
+	for _, a := range s.open {
+		if a.ID == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// AlertEvents gives what happened to an alert, oldest first.
+func (s *Service) AlertEvents(ctx context.Context, id monolith.AlertID) ([]monolith.AlertEvent, error) {
+	return s.cfg.Store.AlertEvents(ctx, id)
+}
+
+// touch changes an open alert and keeps it with an event. A change that can't be written is undone.
+func (s *Service) touch(ctx context.Context, id monolith.AlertID, kind monolith.AlertEventKind, by, text string, change func(*monolith.Alert)) (monolith.Alert, error) {
+	if len(text) > maxNote || len(by) > 200 {
+		return monolith.Alert{}, monolith.Invalid("note", fmt.Sprintf("a note is at most %d characters long", maxNote))
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	now := s.now()
+	s.mu.Lock()
+	a := s.byID(id)
+	if a == nil {
+		s.mu.Unlock()
+		return s.touchClosed(ctx, id, kind, by, text)
+	}
+	before := *a
+	change(a)
+	b := newBuilder(s, now)
+	b.event(a, kind, by, text, "")
+	out := *a
+	s.mu.Unlock()
+	if len(s.waiting) > 0 {
+		if s.flush(ctx); len(s.waiting) > 0 {
+			return s.undo(a, before)
+		}
+	}
+	s.commit(ctx, b)
+	if len(s.waiting) > 0 {
+		s.waiting = nil
+		return s.undo(a, before)
+	}
+	return out, nil
+}
+
+func (s *Service) undo(a *monolith.Alert, before monolith.Alert) (monolith.Alert, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*a = before
+	return before, fmt.Errorf("alerts: the store can't be written to now: %w", monolith.ErrUnavailable)
+}
+
+// touchClosed refuses to change a closed alert; a note is taken all the same. s.writing is held.
+func (s *Service) touchClosed(ctx context.Context, id monolith.AlertID, kind monolith.AlertEventKind, by, text string) (monolith.Alert, error) {
+	a, err := s.cfg.Store.Alert(ctx, id)
+	if err != nil {
+		return monolith.Alert{}, err
+	}
+	if kind != monolith.EventNote {
+		return a, fmt.Errorf("alerts: the alert is closed: %w", monolith.ErrConflict)
+	}
+	e := &BatchEvent{Of: &a, Quiet: "the alert is closed"}
+	e.Alert, e.At, e.Kind, e.Level, e.By, e.Text = a.ID, s.now(), kind, a.Level, by, text
+	if err := s.cfg.Store.Commit(ctx, &Batch{At: e.At, Events: []*BatchEvent{e}}); err != nil {
+		return a, err
+	}
+	return a, nil
+}
+
+// Acknowledge notes that somebody knows of an alert.
+func (s *Service) Acknowledge(ctx context.Context, id monolith.AlertID, by, note string) (monolith.Alert, error) {
+	now := s.now()
+	return s.touch(ctx, id, monolith.EventAcknowledged, by, note, func(a *monolith.Alert) {
+		a.AckedBy, a.AckedAt, a.AckNote = by, now, note
+	})
+}
+
+// Take notes who is on it.
+func (s *Service) Take(ctx context.Context, id monolith.AlertID, by string) (monolith.Alert, error) {
+	now := s.now()
+	return s.touch(ctx, id, monolith.EventTaken, by, "", func(a *monolith.Alert) { a.Owner, a.TakenAt = by, now })
+}
+
+// AddAlertNote adds a note to an alert, open or closed.
+func (s *Service) AddAlertNote(ctx context.Context, id monolith.AlertID, by, text string) (monolith.Alert, error) {
+	if strings.TrimSpace(text) == "" {
+		return monolith.Alert{}, monolith.Invalid("text", "the note is empty")
+	}
+	return s.touch(ctx, id, monolith.EventNote, by, text, func(*monolith.Alert) {})
+}
+
+// SilenceAlert keeps an alert quiet until a moment; zero: until it closes.
+func (s *Service) SilenceAlert(ctx context.Context, id monolith.AlertID, until time.Time, by, reason string) (monolith.Alert, error) {
+	now := s.now()
+	silence := monolith.Silence{Alert: id, From: now, To: until, By: by, Reason: reason}
+	if err := CheckSilence(&silence); err != nil {
+		return monolith.Alert{}, err
+	}
+	s.mu.Lock()
+	open := s.byID(id) != nil
+	s.mu.Unlock()
+	if !open {
+		return s.touch(ctx, id, monolith.EventSilenced, by, reason, func(*monolith.Alert) {})
+	}
+	if err := s.cfg.Store.PutSilence(ctx, &silence); err != nil {
+		return monolith.Alert{}, err
+	}
+	s.mu.Lock()
+	s.silences = append(s.silences, silence)
+	s.mu.Unlock()
+	end := until
+	if end.IsZero() {
+		end = forEver()
+	}
+	return s.touch(ctx, id, monolith.EventSilenced, by, reason, func(a *monolith.Alert) {
+		if end.After(a.Silenced) {
+			a.Silenced = end
+		}
+	})
+}
+
+// Silences gives those that have not ended.
+func (s *Service) Silences(ctx context.Context) ([]monolith.Silence, error) {
+	return s.cfg.Store.Silences(ctx, s.now())
+}
+
+// PutSilence adds a silence or changes one.
+func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) error {
+	if silence.From.IsZero() {
+		silence.From = s.now()
+	}
+	if err := CheckSilence(silence); err != nil {
+		return err
+	}
+	if err := s.cfg.Store.PutSilence(ctx, silence); err != nil {
+		return err
+	}
+	return s.reloadSilences(ctx)
+}
+
+// DeleteSilence ends a silence at once.
+func (s *Service) DeleteSilence(ctx context.Context, id int64) error {
+	if err := s.cfg.Store.DeleteSilence(ctx, id); err != nil {
+		return err
+	}
+	return s.reloadSilences(ctx)
+}
+
+func (s *Service) reloadSilences(ctx context.Context) error {
+	list, err := s.cfg.Store.Silences(ctx, s.now())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.silences = list
+	s.mu.Unlock()
+	s.requiet(ctx)
+	return nil
+}
+
+// requiet looks for each open alert whether it is to be told now: silences and maintenance windows begin and end. What
+// was quiet, and is open when that ends, is told then.
+func (s *Service) requiet(ctx context.Context) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	now := s.now()
+	s.mu.Lock()
+	b := newBuilder(s, now)
+	for _, key := range s.sortedOpen() {
+		a := s.open[key]
+		until := b.silencedUntil(a)
+		window := InMaintenance(s.windows, a.Server, a.Group, now) != nil
+		over := a.Maintenance && !window
+		switch {
+		case !until.Equal(a.Silenced) && until.IsZero():
+			a.Silenced = until
+			b.event(a, monolith.EventUnsilenced, "", "its silence is over and it is still open", b.quiet(a))
+		case !until.Equal(a.Silenced):
+			a.Silenced = until
+			b.event(a, monolith.EventSilenced, "", "", "silenced")
+		case over:
+			a.Maintenance = false
+			b.event(a, monolith.EventUnsilenced, "", "the maintenance is over and it is still open", b.quiet(a))
+		}
+	}
+	s.mu.Unlock()
+	if !b.batch.Empty() {
+		s.commit(ctx, b)
+	}
+}
+
+// MaintenanceWindows gives all, also those that are over.
+func (s *Service) MaintenanceWindows(ctx context.Context) ([]monolith.MaintenanceWindow, error) {
+	return s.cfg.Store.MaintenanceWindows(ctx)
+}
+
+// PutMaintenanceWindow adds a window or changes one.
+func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.MaintenanceWindow) error {
+	if err := CheckMaintenance(w); err != nil {
+		return err
+	}
+	if err := s.cfg.Store.PutMaintenanceWindow(ctx, w); err != nil {
+		return err
+	}
+	return s.reloadWindows(ctx)
+}
+
+// DeleteMaintenanceWindow removes a window.
+func (s *Service) DeleteMaintenanceWindow(ctx context.Context, id int64) error {
+	if err := s.cfg.Store.DeleteMaintenanceWindow(ctx, id); err != nil {
+		return err
+	}
+	return s.reloadWindows(ctx)
+}
+
+// NextMaintenance gives the occurrence of a window that is running at a moment, or the next one.
+func (s *Service) NextMaintenance(w *monolith.MaintenanceWindow, at time.Time) (from, to time.Time, ok bool) {
+	return NextMaintenance(w, at)
+}
+
+func (s *Service) reloadWindows(ctx context.Context) error {
+	list, err := s.cfg.Store.MaintenanceWindows(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.windows = list
+	s.mu.Unlock()
+	s.engine.SetMaintenance(list)
+	s.requiet(ctx)
+	return nil
+}
