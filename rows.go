@@ -117,6 +117,8 @@ type Replica struct {
 	RetrievedGTID  string `json:"retrieved_gtid_set,omitempty"`
 	ExecutedGTID   string `json:"executed_gtid_set,omitempty"`
 	SSL            bool   `json:"ssl"`
+	// Filters are what of the source's changes is left out, in the server's words: "Replicate_Do_DB: shop; Replicate_Ignore_Table: …".
+	Filters string `json:"filters"`
 	// Missing lists the normalised fields whose column the server did not send though its version has
 	// it: what depends on them cannot be evaluated.
 	Missing []string `json:"missing,omitempty"`

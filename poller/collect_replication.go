@@ -152,6 +152,7 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 	r.RetrievedGTID = gtidSet(first(row.Text("retrieved_gtid_set", "gtid_io_pos")))
 	r.ExecutedGTID = gtidSet(first(row.Text("executed_gtid_set", "gtid_slave_pos")))
 	r.IOState, r.SQLState = printable(r.IOState), printable(r.SQLState)
+	r.Filters = replicaFilters(row)
 	r.Missing = f.missing
 
 	if r.IO == monolith.ThreadYes && r.SQL == monolith.ThreadYes && r.Lag != nil && !slices.Contains(f.missing, "sql_delay") {

@@ -96,13 +96,16 @@ func parseDeadlock(text string, keep bool) monolith.Deadlock {
 	return d
 }
 
+// unquoted takes the quotes off names, which are those of the sql_mode.
+var unquoted = strings.NewReplacer("`", "", `"`, "")
+
 // lockWords says a lock shortly: "RECORD index PRIMARY of shop.t, X locks rec but not gap".
 func lockWords(m []string) string {
 	words := m[1]
 	if m[2] != "" {
-		words += " index " + m[2] + " of"
+		words += " index " + strings.Trim(m[2], `"`) + " of"
 	}
-	table := strings.ReplaceAll(m[3], "`", "")
+	table := unquoted.Replace(m[3])
 	return cut(printable(words+" "+table+", "+strings.TrimSuffix(m[4], " waiting")), 256)
 }
 

@@ -81,6 +81,10 @@ func TestParseDeadlock(t *testing.T) {
 	if len(d.Transactions) != 1 || d.Victim != 1 || d.At.IsZero() || len(d.Transactions[0].Waits) != 1 || len(d.Transactions[0].Holds) != 0 {
 		t.Errorf("%+v", d)
 	}
+	ansi := parseDeadlock(strings.ReplaceAll(strings.ReplaceAll(deadlockMariaDB, "`", `"`), "index PRIMARY", `index "PRIMARY"`), false)
+	if len(ansi.Transactions) != 1 || ansi.Transactions[0].Waits[0] != d.Transactions[0].Waits[0] {
+		t.Errorf("with ANSI quotes: %+v", ansi)
+	}
 	for _, text := range []string{"", "=====\nTRANSACTIONS\n---TRANSACTION 1, not started\n", "\nLATEST DETECTED DEADLOCK\n"} {
 		if d := parseDeadlock(text, false); len(d.Transactions) != 0 || d.Transactions == nil || d.Victim != 0 || !d.At.IsZero() {
 			t.Errorf("%q: %+v", text, d)
