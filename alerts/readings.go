@@ -281,6 +281,9 @@ func (ev *evaluator) reading(id int, instance string) formula.Scalar {
 // find gives where a name stands and of which instance, or why it stands nowhere. A rule about instances reads that
 // instance of names that have some, and the only one of names that have none.
 func (ev *evaluator) find(id int, instance string) (place, string, formula.Scalar) {
+	if ev.cat.names[id] == "server.probe_handshake_errors_total" && len(ev.server.ProbeAddresses) == 0 {
+		return place{}, "", formula.Nothing(formula.LackAbsent, "the server has no probe addresses")
+	}
 	n := &ev.srv.names[id]
 	var p place
 	switch {

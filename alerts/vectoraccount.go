@@ -53,7 +53,31 @@ func (b *vectorBuilder) account(v any) (map[string]any, error) {
 		s.Flavour = strings.ToLower(f)
 	}
 	if in["ver"] != nil {
-		s.Version = written(in["ver"])
+		s.Version = newest(written(in["ver"]))
 	}
 	return out, nil
+}
+
+// newest makes a version of two parts the newest of its series.
+func newest(version string) string {
+	switch strings.Count(version, ".") {
+	case 0:
+		return version + ".0.99"
+	case 1:
+		return version + ".99"
+	}
+	return version
+}
+
+// grantRow makes a row of open_grants of a line of mysql.db, as its collector does: those of the anonymous user and of
+// PUBLIC; nil for others.
+func grantRow(v any) map[string]any {
+	in, _ := v.(map[string]any)
+	user, _ := in["user"].(string)
+	schema, _ := in["db"].(string)
+	if user != "" && user != "PUBLIC" {
+		return nil
+	}
+	plain := strings.ReplaceAll(schema, `\_`, "_")
+	return map[string]any{"user": user, "host": "%", "schema": schema, "test": plain == "test" || plain == "test_%"}
 }

@@ -84,10 +84,11 @@ type vectorInput struct {
 
 	Field string             `yaml:"field,omitempty"` // of Row
 	Each  string             `yaml:"each,omitempty"`  // of Rows: the field that each element of the input is
-	As    string             `yaml:"as,omitempty"`    // of Rows: account
+	As    string             `yaml:"as,omitempty"`    // of Rows: account or grant
 	When  map[string]any     `yaml:"when,omitempty"`  // only where other inputs have these values
 	Value any                `yaml:"value,omitempty"` // instead of the input's own
 	Times *float64           `yaml:"times,omitempty"`
+	By    string             `yaml:"by,omitempty"` // times another input of the vector
 	Plus  *float64           `yaml:"plus,omitempty"`
 	Map   map[string]anyNode `yaml:"map,omitempty"` // values by how the input is written
 }
@@ -339,6 +340,14 @@ func (b *vectorBuilder) apply(in *vectorInput, given any) error {
 	if err != nil {
 		return err
 	}
+	if in.By != "" {
+		n, ok1 := number(v)
+		factor, ok2 := number(b.vector.Inputs[in.By])
+		if !ok1 || !ok2 {
+			return fmt.Errorf("by: %s or the input is not a number", in.By)
+		}
+		v = n * factor
+	}
 	p := &b.entry.Phase
 	switch {
 	case in.Ignore != "":
@@ -392,7 +401,7 @@ func (b *vectorBuilder) apply(in *vectorInput, given any) error {
 func (b *vectorBuilder) fact(name string, v any) error {
 	node := map[string]any{name: v}
 	if name == "version" {
-		node[name] = written(v)
+		node[name] = newest(written(v))
 	}
 	text, err := yaml.Marshal(node)
 	if err != nil {
@@ -445,6 +454,10 @@ func (b *vectorBuilder) setRows(in *vectorInput, v any) error {
 				return err
 			}
 			out = append(out, account)
+		case in.As == "grant":
+			if row := grantRow(one); row != nil {
+				out = append(out, row)
+			}
 		default:
 			out = append(out, copied(one))
 		}
