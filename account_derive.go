@@ -100,11 +100,12 @@ func (a *Account) deriveLogin(id Identity) {
 	a.Passwordless = open && a.Usable && !a.SecondFactor
 }
 
-// harmlessPrivileges are the global ones that monitoring, replication and backups need.
+// harmlessPrivileges are the global ones that monitoring, replication and backups need. REFERENCES shows what columns there are, and
+// alone lets nobody read or change one.
 var harmlessPrivileges = map[string]bool{
 	"USAGE": true, "PROCESS": true, "REPLICATION CLIENT": true, "BINLOG MONITOR": true, "REPLICA MONITOR": true, "SLAVE MONITOR": true,
 	"REPLICATION SLAVE": true, "SHOW DATABASES": true, "SHOW VIEW": true, "RELOAD": true, "LOCK TABLES": true, "BACKUP_ADMIN": true,
-	"SHOW CREATE ROUTINE": true, "SHOW_ROUTINE": true,
+	"SHOW CREATE ROUTINE": true, "SHOW_ROUTINE": true, "REFERENCES": true,
 }
 
 // adminPrivileges let their holder administer the server, reach its files or become anybody.

@@ -81,7 +81,7 @@ func TestAccountPowers(t *testing.T) {
 		a.Derive(AccountFacts{Identity: identityOf(f, version)})
 		return a
 	}
-	monitor := on(MariaDB, "10.11.6", Account{User: "mon", Host: "%", Privileges: []string{"BINLOG MONITOR", "PROCESS", "SHOW VIEW", "SLAVE MONITOR"}})
+	monitor := on(MariaDB, "10.11.6", Account{User: "mon", Host: "%", Privileges: []string{"BINLOG MONITOR", "PROCESS", "REFERENCES", "SHOW VIEW", "SLAVE MONITOR"}})
 	if monitor.PowersCount != 0 || monitor.UsageOnly || monitor.Powers == nil {
 		t.Errorf("a monitoring account has powers: %+v", monitor)
 	}
