@@ -208,6 +208,7 @@ func (c *compiler) conditions(e *ruleEntry, r *Rule, sc *scopeOf, fail func(stri
 			}
 		}
 		slices.Sort(cond.used)
+		cond.ordered = !slices.ContainsFunc(cond.used, func(i int) bool { return cond.clear.direction[i] == 0 })
 		switch {
 		case len(entry.Limits) > 0 && entry.Level != "":
 			return fail(path+".level", monolith.Invalid("", "a condition has limits or a level, not both"))

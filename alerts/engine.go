@@ -95,9 +95,11 @@ type serverState struct {
 	long    map[LongKey]formula.Scalar
 
 	states map[stateKey]*ruleState
-	mark   uint32     // of the last evaluation: an instance that does not bear it was not there
-	swept  *Catalogue // for which states of removed rules were closed
-	slow   int64      // minute of the last evaluation of the slow rules
+	// instances are those of each rule that there are states of, sorted.
+	instances map[string][]string
+	mark      uint32     // of the last evaluation: an instance that does not bear it was not there
+	swept     *Catalogue // for which states of removed rules were closed
+	slow      int64      // minute of the last evaluation of the slow rules
 
 	first        time.Time // poll that read the status, in this process
 	unread       time.Time // since when the status can't be read; zero: it can
@@ -133,7 +135,7 @@ func (e *Engine) server(id monolith.ServerID) *serverState {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s = e.servers[id]; s == nil {
-		s = &serverState{id: id, rings: map[ringKey]*ring{}, changes: map[monolith.Metric]*change{}, states: map[stateKey]*ruleState{}}
+		s = &serverState{id: id, rings: map[ringKey]*ring{}, changes: map[monolith.Metric]*change{}, states: map[stateKey]*ruleState{}, instances: map[string][]string{}}
 		e.servers[id] = s
 	}
 	return s

@@ -126,6 +126,8 @@ func (ev *evaluator) judge(c *condition, st *condState, eff *effective) (r readi
 				for k := range i + 1 {
 					r.holds[c.levels[k].level] = true
 				}
+			} else if c.ordered {
+				break // nor does a graver one
 			}
 		}
 	}
@@ -281,7 +283,7 @@ func (ev *evaluator) warming(r *Rule) verdict {
 		return lackVerdict(up)
 	}
 	if seconds < r.warmup.Seconds() {
-		return verdict{state: monolith.StateLearning, why: "the server is up for " + formatSeconds(math.Round(seconds)) + ", the rule needs " + inWords(r.warmup), input: "status.Uptime"}
+		return verdict{state: monolith.StateLearning, why: "status.Uptime: the server is up for " + formatSeconds(math.Round(seconds)) + ", the rule needs " + inWords(r.warmup)}
 	}
 	return verdict{}
 }

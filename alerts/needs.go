@@ -102,7 +102,6 @@ func (n *needs) words() []string {
 type verdict struct {
 	state monolith.RuleState
 	why   string
-	input string
 	// failed: something could not be read, which somebody should mend. False for what the server itself does not know.
 	failed bool
 }
@@ -177,14 +176,15 @@ func lackVerdict(s formula.Scalar) verdict {
 	case formula.LackAbsent:
 		return verdict{state: monolith.StateNotApplicable, why: s.Why()}
 	case formula.LackLearning:
-		return verdict{state: monolith.StateLearning, why: s.Why(), input: inputOf(s.Why())}
+		return verdict{state: monolith.StateLearning, why: s.Why()}
 	}
-	return verdict{state: monolith.StateCannotEvaluate, why: s.Why(), input: inputOf(s.Why()), failed: s.Lack() == formula.LackFailed}
+	return verdict{state: monolith.StateCannotEvaluate, why: s.Why(), failed: s.Lack() == formula.LackFailed}
 }
 
 // namesInput finds the name of an input in a reason.
 var namesInput = regexp.MustCompile(`\b(status|variable|replica|innodb|host|schema|server|self)\.[A-Za-z_][A-Za-z0-9_.]*`)
 
+// inputOf gives the input that a reason names, or "". It is asked for only when a reason is new.
 func inputOf(why string) string { return strings.TrimRight(namesInput.FindString(why), ".") }
 
 // collectorVerdict tells what keeps a collector from working.

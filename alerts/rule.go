@@ -79,6 +79,7 @@ type condition struct {
 	value    string // quantity shown against its limit
 	limit    string // its limit
 	used     []int  // limits that the condition names: indices into Rule.limits
+	ordered  bool   // where a milder level does not hold, no graver one does
 }
 
 // conditionLevel is a level of a condition with limits.

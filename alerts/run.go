@@ -102,13 +102,19 @@ func dependsOnRow(r *Rule) bool {
 // noneThere closes what is about instances that are gone, and says so when there are none at all.
 func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transition) []Transition {
 	s := ev.srv
-	for _, k := range s.sortedOf(r.id) {
+	gone := 0
+	for _, instance := range s.instances[r.id] {
+		k := stateKey{r.id, instance}
 		if st := s.states[k]; st.mark != s.mark {
 			if st.level > monolith.LevelOK {
 				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, "it is no longer there"))
 			}
 			delete(s.states, k)
+			gone++
 		}
+	}
+	if gone > 0 {
+		s.instances[r.id] = slices.DeleteFunc(s.instances[r.id], func(i string) bool { return s.states[stateKey{r.id, i}] == nil })
 	}
 	if there > 0 {
 		return out
@@ -124,38 +130,34 @@ func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transit
 // all gives a verdict to every instance that is known, or to the rule as a whole when none is.
 func (ev *evaluator) all(r *Rule, eff *effective, v verdict, reason monolith.CloseReason, out []Transition) []Transition {
 	s := ev.srv
-	keys := []stateKey{{r.id, ""}}
-	if r.set >= 0 {
-		if known := s.sortedOf(r.id); len(known) > 0 {
-			keys = known
+	if known := s.instances[r.id]; r.set >= 0 && len(known) > 0 {
+		for _, instance := range known {
+			k := stateKey{r.id, instance}
+			out = ev.settle(r, ev.stateOf(k), k, eff, v, reason, out)
 		}
+		return out
 	}
-	for _, k := range keys {
-		out = ev.settle(r, ev.stateOf(k), k, eff, v, reason, out)
-	}
-	return out
+	k := stateKey{r.id, ""}
+	return ev.settle(r, ev.stateOf(k), k, eff, v, reason, out)
 }
 
 func (ev *evaluator) stateOf(k stateKey) *ruleState {
 	st := ev.srv.states[k]
 	if st == nil {
-		st = &ruleState{}
-		ev.srv.states[k] = st
+		st = ev.srv.newState(k)
 	}
 	st.mark = ev.srv.mark
 	return st
 }
 
-// sortedOf gives the states of one rule in a fixed order.
-func (s *serverState) sortedOf(rule string) []stateKey {
-	var keys []stateKey
-	for k := range s.states {
-		if k.rule == rule {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, func(a, b stateKey) int { return compareText(a.instance, b.instance) })
-	return keys
+// newState makes the state of an instance.
+func (s *serverState) newState(k stateKey) *ruleState {
+	st := &ruleState{}
+	s.states[k] = st
+	list := s.instances[k.rule]
+	at, _ := slices.BinarySearch(list, k.instance)
+	s.instances[k.rule] = slices.Insert(list, at, k.instance)
+	return st
 }
 
 // settle puts a verdict in force and gives what it means for the alert.
@@ -165,7 +167,12 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 	if st.state != v.state {
 		st.state, st.since = v.state, ev.at
 	}
-	st.why, st.input, st.failed = v.why, v.input, v.failed
+	if st.failed = v.failed; before != v.why {
+		st.why, st.input = v.why, ""
+		if unknowable(v.state) {
+			st.input = inputOf(v.why)
+		}
+	}
 	switch v.state {
 	case monolith.StateNotApplicable:
 		// It closes, and forgets what was counting.
@@ -283,6 +290,7 @@ func (s *serverState) sweep(at time.Time, out []Transition) []Transition {
 			out = append(out, Transition{Key: s.key(k), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved, Text: "the rule was removed"})
 		}
 		delete(s.states, k)
+		delete(s.instances, k.rule)
 	}
 	return out
 }

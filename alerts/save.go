@@ -172,7 +172,7 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 	for _, name := range saved.Seen {
 		s.restored[name] = true
 	}
-	s.cat = nil
+	s.cat, s.states, s.instances = nil, map[stateKey]*ruleState{}, map[string][]string{}
 	s.adopt(cat)
 	s.slow, s.restarted, s.restarts, s.polled, s.unread = saved.Slow, saved.Restarted, saved.Restarts, saved.Polled, saved.Unread
 	s.uptime, s.uptimeBefore, s.downFor, s.version, s.varChanges = saved.Uptime, saved.UptimeBefore, saved.DownFor, saved.Version, saved.VarChanges
@@ -183,12 +183,12 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 		s.changes[c.Metric] = &change{known: true, num: c.Num, text: c.Text, at: c.At, seen: c.Seen}
 	}
 	for _, one := range saved.States {
-		st := &ruleState{state: one.State, since: one.Since, why: one.Why, input: one.Input, failed: one.Failed, level: one.Level, holds: one.Holds,
+		st := s.newState(stateKey{one.Rule, one.Instance})
+		*st = ruleState{state: one.State, since: one.Since, why: one.Why, input: one.Input, failed: one.Failed, level: one.Level, holds: one.Holds,
 			judged: one.Judged, flap: one.Flap, flapping: one.Flapping, calm: one.Calm}
 		for _, c := range one.Conds {
 			st.conds = append(st.conds, condState{level: c.Level, up: c.Up, down: c.Down})
 		}
-		s.states[stateKey{one.Rule, one.Instance}] = st
 	}
 }
 
@@ -217,8 +217,8 @@ func (e *Engine) Adopt(a *monolith.Alert) {
 	k := stateKey{a.Rule, a.Instance}
 	st := s.states[k]
 	if st == nil {
-		st = &ruleState{state: monolith.StateOpen, since: a.Opened}
-		s.states[k] = st
+		st = s.newState(k)
+		st.state, st.since = monolith.StateOpen, a.Opened
 	}
 	if st.level == monolith.LevelOK {
 		st.level, st.conds, st.flapping = a.Level, nil, a.Flapping
