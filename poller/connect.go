@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -50,6 +51,7 @@ type openOptions struct {
 	known    monolith.Identity // of the server they were left on, zero when that was never learned
 	load     *load
 	counts   *counters
+	greeted  *atomic.Bool // set when the server said something; may be nil
 }
 
 // openSession connects, ends what an earlier connection left behind, learns who the server is and
@@ -76,6 +78,7 @@ func logIn(ctx context.Context, e monolith.Endpoint, o openOptions) (*session, e
 	if err != nil {
 		return nil, &connectError{err: err, endpoint: e, dialed: &dialed{}}
 	}
+	d.greeted = o.greeted
 	raw, err := d.connect(ctx)
 	if err != nil && d.config.AllowFallbackToPlaintext && d.config.TLS != nil && isHandshakeError(err) {
 		// A server may offer TLS that no client of today accepts. "preferred" means that the connection

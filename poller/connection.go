@@ -2,7 +2,6 @@ package poller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,7 +20,7 @@ func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
 		p.t.disconnect()
 	}
 	now := time.Now()
-	if ps.connecting.holds(now) && !p.all && ps.lastFail != nil {
+	if ps.connecting.holds(now) && !p.all && ps.lastFail != nil && ps.opening == nil {
 		again := *ps.lastFail
 		p.snap.Up = ps.lastUp
 		return []monolith.Problem{again}
@@ -40,7 +39,7 @@ func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
 		up = ps.lastUp // nothing new is known
 	}
 	p.snap.Up = up
-	if problem.Kind == monolith.ProblemTimeout {
+	if problem.Kind == monolith.ProblemTimeout && ps.opening == nil {
 		// Each try leaves the server one more connection to clear away when it wakes up.
 		wait := ps.connecting.failed(now, p.interval, maxConnectWait)
 		problem.Cure = joinSentences(problem.Cure, fmt.Sprintf("the next try is in %s", shortDuration(wait)))
@@ -51,20 +50,6 @@ func (p *poll) connectionProblem(ctx context.Context) []monolith.Problem {
 
 // maxConnectWait bounds the pause between tries to connect to a server that hangs.
 const maxConnectWait = time.Minute
-
-func (p *poll) open(ctx context.Context) (*session, error) {
-	ps := &p.t.poll
-	p.t.p.connects.Add(1)
-	s, err := openSession(ctx, p.server.Endpoint, openOptions{
-		version: p.t.p.cfg.Version, limit: p.limit, interval: p.interval, orphans: ps.orphans, known: ps.identity,
-		load: ps.load, counts: p.t.p.counters(),
-	})
-	var failed *connectError
-	if errors.As(err, &failed) && failed.orphan != 0 {
-		ps.orphans = append(ps.orphans, failed.orphan)
-	}
-	return s, err
-}
 
 // adopt makes a new session the target's.
 func (p *poll) adopt(s *session) {
@@ -119,6 +104,7 @@ func (p *poll) dueAll(chosen func(*Collector) bool) {
 
 // disconnect gives the session up and remembers what it left at the server.
 func (t *target) disconnect() {
+	t.abandonOpening()
 	if s := t.poll.session; s != nil {
 		t.poll.long.stop()
 		s.close()

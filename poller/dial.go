@@ -34,7 +34,8 @@ type limitedConn struct {
 	over  atomic.Bool  // it ended for that reason
 	alien atomic.Bool  // it ended since the first bytes are no greeting of a MySQL server
 
-	greeting []byte // the first bytes, which only the login reads
+	greeting []byte       // the first bytes, which only the login reads
+	greeted  *atomic.Bool // set with the first of them; may be nil
 }
 
 // Read fails with errTooLarge once the answer is too large.
@@ -50,6 +51,9 @@ func (c *limitedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.read.Add(int64(n))
 	if missing := greetingBytes - len(c.greeting); missing > 0 && n > 0 {
+		if c.greeted != nil {
+			c.greeted.Store(true)
+		}
 		first := len(c.greeting) < greetingHead
 		c.greeting = append(c.greeting, b[:min(n, missing)]...)
 		if first && len(c.greeting) >= greetingHead && !isGreeting(c.greeting) {
@@ -117,6 +121,8 @@ type dialed struct {
 	opened time.Time            // when it was
 	tls    *tls.ConnectionState // nil without TLS
 	plugin string               // the authentication plug-in that the driver does not know
+
+	greeted *atomic.Bool // set when the server says something; may be nil
 }
 
 // Print makes dialed the driver's logger, which alone is told the name of an unknown plug-in. All else it
@@ -161,7 +167,7 @@ func newDialed(e monolith.Endpoint, version string, unanswered time.Duration) (*
 		if err != nil {
 			return nil, err
 		}
-		d.conn, d.opened = &limitedConn{Conn: conn}, time.Now()
+		d.conn, d.opened = &limitedConn{Conn: conn, greeted: d.greeted}, time.Now()
 		d.conn.allow(1 << 20) // a greeting and a login need a few hundred bytes
 		return d.conn, nil
 	}

@@ -57,39 +57,58 @@ func healthy() *replay.Recording {
 	}, map[string]string{"Uptime": "50000", "Questions": "70000", "Threads_connected": "3", "Innodb_buffer_pool_pages_misc": "0", "Innodb_version": "8.0.40"})
 }
 
-// A statement that never ends is left behind once: the next connection kills it, and a third one never exists.
+// What never ends is left behind once: the next connection kills it, or waits with it, and a third one never exists.
 func TestTwentyTimeoutsLeaveTwoThreads(t *testing.T) {
 	t.Parallel()
-	s := replay.Start(t, healthy())
-	d := drive(t, s, 300*time.Millisecond)
-	if snap := d.poll(t); !snap.Polled {
-		t.Fatalf("%+v", describe(snap))
+	for _, c := range []struct {
+		name  string
+		fault replay.Fault
+		kills int
+	}{
+		{"the status", replay.Hang().On("SHOW GLOBAL STATUS"), 19},
+		{"every statement", replay.Hang(), 0},
+		{"the login drips", replay.Drip(40 * time.Millisecond), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := replay.Start(t, healthy())
+			d := drive(t, s, 250*time.Millisecond)
+			if snap := d.poll(t); !snap.Polled {
+				t.Fatalf("%+v", describe(snap))
+			}
+			s.Set(c.fault)
+			for i := range 20 {
+				snap := d.poll(t)
+				p := problemOf(snap, "status")
+				if p == nil {
+					p = problemOf(snap, "")
+				}
+				if snap.Polled || p == nil || p.Kind != monolith.ProblemTimeout {
+					t.Fatalf("poll %d of a server that hangs: %+v", i, describe(snap))
+				}
+			}
+			if now, most := s.Threads(); now > 2 || most > 2 {
+				t.Errorf("%d threads now, %d at most", now, most)
+			}
+			kills := 0
+			for _, statement := range s.Statements() {
+				if strings.HasPrefix(statement, mark+"KILL ") {
+					kills++
+				}
+			}
+			if kills < c.kills {
+				t.Errorf("%d threads were killed", kills)
+			}
+			s.Clear()
+			eventually(t, "the server again", func() bool {
+				snap := d.poll(t)
+				if snap.Restart {
+					t.Errorf("a server that hung was not restarted: %+v", describe(snap))
+				}
+				return snap.Polled && len(snap.Problems) == 0
+			})
+			eventually(t, "one thread", func() bool { now, _ := s.Threads(); return now == 1 })
+		})
 	}
-	s.Set(replay.Hang().On("SHOW GLOBAL STATUS"))
-	for i := range 20 {
-		snap := d.poll(t)
-		p := problemOf(snap, "status")
-		if snap.Polled || p == nil || p.Kind != monolith.ProblemTimeout {
-			t.Fatalf("poll %d of a server that hangs: %+v", i, describe(snap))
-		}
-	}
-	if now, most := s.Threads(); now > 2 || most > 2 {
-		t.Errorf("%d threads now, %d at most", now, most)
-	}
-	kills := 0
-	for _, statement := range s.Statements() {
-		if strings.HasPrefix(statement, mark+"KILL ") {
-			kills++
-		}
-	}
-	if kills < 19 {
-		t.Errorf("%d threads were killed", kills)
-	}
-	s.Clear()
-	if snap := d.poll(t); !snap.Polled || snap.Restart || len(snap.Problems) > 0 {
-		t.Errorf("the server answers again: %+v", describe(snap))
-	}
-	eventually(t, "one thread", func() bool { now, _ := s.Threads(); return now == 1 })
 }
 
 // What a server does wrong costs what it concerns, is said in words, and is over when it is over.

@@ -14,6 +14,7 @@ type pollState struct {
 	run uint32
 
 	session    *session
+	opening    *opening // a connection that is being made
 	orphans    []uint64 // threads of ours that may still run at the server
 	connecting backoff
 	lastFail   *monolith.Problem // of the connection, repeated while it backs off

@@ -265,6 +265,7 @@ func (t *target) resume(ctx context.Context) bool {
 // stop ends what the goroutine left open.
 func (t *target) stop() {
 	t.poll.long.stop()
+	t.abandonOpening()
 	if t.poll.session != nil {
 		t.poll.session.close()
 	}
