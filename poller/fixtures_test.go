@@ -40,10 +40,17 @@ func TestServersOfEveryKind(t *testing.T) {
 	}
 }
 
-// aspect gives what is known of a server in a form to compare: an aspect of it, the gauge of a metric, or a metric.
+// aspect gives what is known of a server in a form to compare: an aspect of it, the right that a
+// collector needs, the gauge of a metric, or a metric.
 func aspect(s *monolith.State, what string) string {
 	metric, isGauge := strings.CutPrefix(what, "gauge ")
+	collector, isRight := strings.CutPrefix(what, "right of ")
 	switch {
+	case isRight:
+		if slices.ContainsFunc(s.Problems, func(p monolith.Problem) bool { return p.Collector == collector && needsGrant(p) }) {
+			return "missing"
+		}
+		return "there"
 	case isGauge:
 		n, _, _ := s.Value(monolith.Metric{Name: metric})
 		return fmt.Sprint(n.Gauge())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"monolith"
 	"monolith/internal/replay"
@@ -94,6 +95,48 @@ func TestRecordedAccountsAreJudged(t *testing.T) {
 			if got := aspect(s, "accounts"); got != c.accounts {
 				t.Errorf("%s: the accounts are %s, want %s", c.file, got, c.accounts)
 			}
+		}
+	}
+}
+
+// A recorded series in which Uptime falls and Questions with it is two restarts, and no others.
+func TestRecordedSeriesWithRestarts(t *testing.T) {
+	t.Parallel()
+	series := func(version, pattern string) (list []*replay.Recording) {
+		paths, err := filepath.Glob(filepath.Join(recorded(t), pattern))
+		if err != nil || len(paths) < 4 {
+			t.Fatalf("%d files match %s, %v", len(paths), pattern, err)
+		}
+		for _, path := range paths {
+			list = append(list, replay.LoadFiles(t, path).WithVariables(map[string]string{"version": version, "hostname": "db1"}))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name     string
+		list     []*replay.Recording
+		restarts string
+	}{
+		{"5550, 3, 4, 3 seconds up", series("5.0.77", "mysql-5.0-5.1-series/*/status-*.tsv"), "-r-r"},
+		{"a second longer up each time", series("5.7.44", "mysql-5.7-series/*/status-*.tsv"), "------------"},
+	} {
+		s := replay.Start(t, c.list[0])
+		d := drive(t, s, 10*time.Second)
+		got := ""
+		for _, rec := range c.list {
+			s.Replace(rec)
+			snap := d.poll(t)
+			if !snap.Polled {
+				t.Fatalf("%s: %+v", c.name, describe(snap))
+			}
+			if snap.Restart {
+				got += "r"
+			} else {
+				got += "-"
+			}
+		}
+		if got != c.restarts {
+			t.Errorf("%s: %s, want %s", c.name, got, c.restarts)
 		}
 	}
 }
