@@ -107,6 +107,7 @@ func TestStoreFailsOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	durable := mysqltest.Options("innodb_flush_log_at_trx_commit=1")
 	primary := mysqltest.MariaDB(t, durable)
 	place := primary.NewDatabase(t)
@@ -152,6 +153,7 @@ func TestDamagedFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	data := t.TempDir()
 	path := build(t)
 	p := serve(t, path, nil, "--data", data, "--server", watched(t))
@@ -189,6 +191,7 @@ func TestDamagedUnderTheProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, build(t), nil, "--data", data, "--server", watched(t))
 	begin := time.Now()

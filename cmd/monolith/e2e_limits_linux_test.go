@@ -36,6 +36,7 @@ func TestDiskFullAndFreed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	t.Parallel()
 	path := build(t)
 	story := func(t *testing.T, p *program, words string, fill, free func()) {
 		begin := time.Now()
@@ -125,6 +126,7 @@ func TestOpenFileLimitReached(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	server := mysqltest.Shared(t)
 	user, password := server.NewUser(t, "PROCESS, BINLOG MONITOR, REPLICA MONITOR")
 	p := serve(t, build(t), nil, "--data", t.TempDir(), "--server", "db1="+server.DSN(user, password))

@@ -12,6 +12,7 @@ import (
 
 // A second program on the store of a running one ends at once, changes nothing and says what to do.
 func TestSecondProgramOnAStoreIsRefused(t *testing.T) {
+	t.Parallel()
 	path := build(t)
 	for engine, environment := range map[string][]string{
 		"sqlite":  nil,

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,18 +19,6 @@ import (
 
 	"monolith/internal/realpart"
 )
-
-// build builds the program as "make build" does and gives its path.
-func build(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "monolith")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
 
 // needFrontEnd ends a test that is about pages with script in a tree where that was not built.
 func needFrontEnd(t *testing.T) {

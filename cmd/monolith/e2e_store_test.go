@@ -56,6 +56,7 @@ func TestStoreGoneForAWhile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	t.Parallel()
 	needFrontEnd(t)
 	store := mysqltest.MariaDB(t, mysqltest.Options("innodb_flush_log_at_trx_commit=1"))
 	dsn := watched(t)
@@ -132,6 +133,7 @@ func TestLockedStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, build(t), nil, "--data", data, "--server", watched(t))
 	begin := time.Now()

@@ -25,6 +25,7 @@ func TestKilledWhilePolling(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	rounds := 10
 	if text := os.Getenv("MONOLITH_TORTURE"); text != "" {
 		var err error

@@ -26,6 +26,7 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	duration, servers, every := 12*time.Second, 10, time.Second
 	long := os.Getenv("MONOLITH_SOAK")
 	if long != "" {

@@ -46,6 +46,7 @@ func TestEveryStatementOfThePoller(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	t.Parallel()
 	const schema = "performance_schema=ON"
 	primary := mysqltest.MariaDB(t, mysqltest.Options(schema, "performance_schema_instrument=wait/lock/metadata/sql/mdl=ON", "wait_timeout=40"))
 	old := mysqltest.MySQL56(t, mysqltest.Options(schema, "innodb_stats_on_metadata=OFF"))
