@@ -328,7 +328,7 @@ func newSite(tb testing.TB, change ...func(*Config)) *site {
 		log:    &strings.Builder{}, clock: noon,
 	}
 	x.alerts = &fakeAlerts{now: func() time.Time { return x.clock }, statuses: map[monolith.ServerID][]monolith.RuleStatus{}}
-	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Version: "test", Now: func() time.Time { return x.clock },
+	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Exports: &fakeExports{}, Version: "test", Now: func() time.Time { return x.clock },
 		Log:      slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnChange: func(context.Context) { x.calls++ }}
 	for _, f := range change {

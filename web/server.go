@@ -35,6 +35,8 @@ type Config struct {
 	Alerts Alerts
 	// Feeds gives what feeds of alerts tell; nil: there are none.
 	Feeds FeedSource
+	// Exports keeps exports under names; nil: none are kept.
+	Exports ExportProfiles
 	// Instance is an id of this installation that never changes: ids in feeds begin with it.
 	Instance string
 	// OnChange is called after servers or groups were changed, so that polling follows. nil: nobody cares.
