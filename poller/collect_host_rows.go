@@ -47,6 +47,9 @@ func recordSystem(rec *Recorder, r *host.Report) {
 			text("datadir_type", r.Mounts[i].Type)
 		}
 	}
+	for _, l := range r.Logs {
+		rec.Number("log_file_bytes", l.Kind, monolith.Uint(l.Size))
+	}
 	s := r.System
 	if s == nil {
 		return

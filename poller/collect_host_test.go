@@ -39,6 +39,7 @@ func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
 		Nets:    []host.Net{{Name: "eth0", Sent: 3, ReceiveDrops: 1}},
 		Process: &host.Process{PID: 1, Resident: 77, CPU: 1.25, OpenFiles: -1},
 		Limits:  &host.Limits{Memory: 800, MemoryUsed: 300, CPU: 2, Tasks: 5, OOMKills: 1},
+		Logs:    []host.Log{{Kind: "general_log", Size: 12}},
 		System:  &host.System{Swappiness: 0, Overcommit: -1, HugePages: "never", FileHandles: 10, FileHandleLimit: 100, OOMKills: -1},
 		Notes:   []string{"disks can't be read"},
 	}}
@@ -62,7 +63,7 @@ func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
 		"host.tmpdir_size_bytes[/tmp]": "90", "host.tmpdir_available_bytes[/tmp]": "81",
 		"host.mount_used_bytes[/]": "40", "host.mount_inodes[/]": "absent", "host.mount_inodes_used[/data]": "3",
 		"host.net_sent_bytes_total[eth0]": "3", "host.net_receive_drops_total[eth0]": "1",
-		"host.tasks": "5", "host.tasks_limit": "absent", "host.cgroup_oom_kills_total": "1", "host.oom_kills_total": "absent", "host.swappiness": "0",
+		"host.log_file_bytes[general_log]": "12", "host.log_file_bytes[slow_log]": "absent", "host.tasks": "5", "host.tasks_limit": "absent", "host.cgroup_oom_kills_total": "1", "host.oom_kills_total": "absent", "host.swappiness": "0",
 		"host.overcommit_memory": "absent", "host.file_handles": "10", "host.file_handles_limit": "100", "host.pids_limit": "absent",
 		"host.mysqld_resident_bytes": "77", "host.mysqld_cpu_seconds_total": "1.25", "host.mysqld_open_files": "absent",
 	})

@@ -96,27 +96,54 @@ func placesByDevice(target Target, all []disk.PartitionStat) map[string][]string
 	for _, dir := range filepath.SplitList(target.TmpDir) {
 		put("tmpdir", dir)
 	}
-	p := target.Places
-	for _, x := range []struct {
-		what, path string
-		file       bool
-	}{
-		{"binlog", p.Binlog, true}, {"relay_log", p.RelayLog, true}, {"redo", p.Redo, false}, {"undo", p.Undo, false}, {"innodb", p.InnoDB, false},
-		{"slow_log", p.SlowLog, true}, {"general_log", p.GeneralLog, true}, {"error_log", p.ErrorLog, true},
-	} {
-		if x.path == "" {
-			continue
-		}
+	for _, x := range target.places() {
 		path := x.path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(target.DataDir, path)
-		}
 		if x.file {
 			path = filepath.Dir(path)
 		}
 		put(x.what, path)
 	}
 	return holds
+}
+
+// place is one of the target's files or folders.
+type place struct {
+	what, path string
+	file       bool
+}
+
+// places gives those that are known, with whole paths.
+func (t Target) places() []place {
+	p := t.Places
+	list := []place{
+		{"binlog", p.Binlog, true}, {"relay_log", p.RelayLog, true}, {"redo", p.Redo, false}, {"undo", p.Undo, false}, {"innodb", p.InnoDB, false},
+		{"slow_log", p.SlowLog, true}, {"general_log", p.GeneralLog, true}, {"error_log", p.ErrorLog, true},
+	}
+	list = slices.DeleteFunc(list, func(x place) bool { return x.path == "" })
+	for i := range list {
+		if !filepath.IsAbs(list[i].path) {
+			list[i].path = filepath.Join(t.DataDir, list[i].path)
+		}
+	}
+	return list
+}
+
+// logs measures the log files. One that is not there or lies out of sight is left out, and so is one over a network: asking a dead
+// file server takes for ever.
+func logs(target Target, all []disk.PartitionStat) []Log {
+	var list []Log
+	for _, x := range target.places() {
+		if !strings.HasSuffix(x.what, "_log") || x.what == "relay_log" || !filepath.IsAbs(x.path) {
+			continue
+		}
+		if m := mountOf(all, filepath.Dir(x.path)); m != nil && network[m.Fstype] {
+			continue
+		}
+		if info, err := os.Stat(x.path); err == nil && info.Mode().IsRegular() {
+			list = append(list, Log{Kind: x.what, Size: uint64(info.Size())})
+		}
+	}
+	return list
 }
 
 // wholeDisks gives the whole disks that a device of the table of mounts lies on: through partitions, the device mapper and

@@ -116,6 +116,7 @@ func (l *Local) Read(ctx context.Context, target Target) (*Report, error) {
 	r.Limits = l.limits(pid)
 	r.System = l.system()
 	l.setUp(target, partitions, r)
+	r.Logs = logs(target, partitions)
 	return r, nil
 }
 

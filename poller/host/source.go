@@ -61,6 +61,7 @@ type Report struct {
 	Process *Process `json:"process,omitempty"`
 	Limits  *Limits  `json:"limits,omitempty"`
 	System  *System  `json:"system,omitempty"`
+	Logs    []Log    `json:"logs,omitempty"`
 
 	// Notes say what could not be read and why, one sentence each.
 	Notes []string `json:"notes,omitempty"`
@@ -158,6 +159,12 @@ type TmpDir struct {
 	Size      uint64 `json:"size"`
 	Used      uint64 `json:"used"`
 	Available uint64 `json:"available"` // to ordinary users
+}
+
+// Log is a log file of the server that this user may look at.
+type Log struct {
+	Kind string `json:"kind"` // as in Mount.Holds: slow_log, general_log, error_log
+	Size uint64 `json:"size"`
 }
 
 // Net is a network interface other than loopback.

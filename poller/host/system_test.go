@@ -156,3 +156,24 @@ func TestSetUp(t *testing.T) {
 		t.Errorf("a new disk is not described: %+v", r.Disks[3])
 	}
 }
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, size := range map[string]int{"general.log": 7, "error.log": 0} {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := Target{DataDir: dir, Places: Places{GeneralLog: "general.log", ErrorLog: filepath.Join(dir, "error.log"), SlowLog: "gone.log", RelayLog: "general.log", Redo: "./"}}
+	if diff := cmp.Diff([]Log{{Kind: "general_log", Size: 7}, {Kind: "error_log"}}, logs(target, nil)); diff != "" {
+		t.Error(diff)
+	}
+	far := []disk.PartitionStat{{Mountpoint: "/", Fstype: "nfs4"}}
+	if got := logs(target, far); got != nil {
+		t.Errorf("asked a file server: %+v", got)
+	}
+	if got := logs(Target{Places: Places{GeneralLog: "general.log"}}, nil); got != nil {
+		t.Errorf("without a data directory: %+v", got)
+	}
+}
