@@ -106,37 +106,51 @@ type encoded struct {
 }
 
 // encode writes an answer. A result without columns is an OK.
-func encode(r *Result) encoded { return encodeFrom(r, 1) }
-
-func encodeFrom(r *Result, seq byte) encoded {
-	var e encoded
-	var b, payload []byte
+func encode(r *Result) encoded {
 	switch {
 	case r.Err != nil:
-		b, _ = appendPacket(nil, seq, r.Err.payload())
+		b, _ := appendPacket(nil, 1, r.Err.payload())
 		return encoded{bytes: b}
 	case len(r.Columns) == 0:
-		b, _ = appendPacket(nil, seq, okPayload())
+		b, _ := appendPacket(nil, 1, okPayload())
 		return encoded{bytes: b}
 	}
-	b, seq = appendPacket(b, seq, appendLength(nil, uint64(len(r.Columns))))
+	size := 64 + 64*len(r.Columns)
+	for _, row := range r.Rows {
+		size += 8
+		for _, cell := range row {
+			size += 4 + len(cell)
+		}
+	}
+	var e encoded
+	b, seq := appendPacket(make([]byte, 0, size), 1, appendLength(nil, uint64(len(r.Columns))))
 	for _, c := range r.Columns {
-		payload = appendColumn(payload[:0], c)
-		b, seq = appendPacket(b, seq, payload)
+		b, seq = appendPacket(b, seq, appendColumn(nil, c))
 	}
 	b, seq = appendPacket(b, seq, eofPayload())
 	for i, row := range r.Rows {
 		if i == 0 {
 			e.rows = len(b)
 		}
-		payload = appendRow(payload[:0], row)
-		b, seq = appendPacket(b, seq, payload)
+		b, seq = appendRowPacket(b, seq, row)
 		if i == 0 {
 			e.first = len(b)
 		}
 	}
 	e.bytes, _ = appendPacket(b, seq, eofPayload())
 	return e
+}
+
+// appendRowPacket writes a row in its place and its length afterwards: most of what is sent are short rows.
+func appendRowPacket(b []byte, seq byte, row Row) ([]byte, byte) {
+	from := len(b)
+	b = appendRow(append(b, 0, 0, 0, seq), row)
+	n := len(b) - from - 4
+	if n >= maxPacket {
+		return appendPacket(b[:from], seq, appendRow(nil, row))
+	}
+	b[from], b[from+1], b[from+2] = byte(n), byte(n>>8), byte(n>>16)
+	return b, seq + 1
 }
 
 func appendColumn(b []byte, c Column) []byte {

@@ -4,9 +4,11 @@ import (
 	"crypto/tls"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -369,5 +371,39 @@ func waitFor(t *testing.T, condition func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("the condition does not come true")
 		}
+	}
+}
+
+// BenchmarkStatus is what a poll of 560 counters that move costs the recorded server.
+func BenchmarkStatus(b *testing.B) {
+	values := map[string]string{"Uptime": "1000"}
+	for i := range 560 {
+		values[fmt.Sprintf("Com_of_kind_%d", i)] = strconv.Itoa(1000 * i)
+	}
+	rec := Record(map[string]string{"version": "8.0.40"}, values)
+	s, err := Serve(rec, Counters(func(_ string, recorded uint64, up time.Duration) uint64 { return recorded + uint64(up) }))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	c := &conn{s: s, rec: rec}
+	b.ReportAllocs()
+	for b.Loop() {
+		if e := c.answer("SHOW GLOBAL STATUS", plan{}); len(e.bytes) < 10_000 {
+			b.Fatal(len(e.bytes))
+		}
+	}
+}
+
+// A row of more than 16 MiB goes in two packets.
+func TestRowOfTwoPackets(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{maxPacket - 4, maxPacket - 3, maxPacket + 10} {
+		s := Start(t, recording("8.0.40").With("SHOW CREATE TABLE t", Table([]string{"text"}, []string{strings.Repeat("x", n)})))
+		var text string
+		if err := open(t, s).QueryRowContext(t.Context(), "SHOW CREATE TABLE t").Scan(&text); err != nil || len(text) != n {
+			t.Errorf("%d bytes of %d, %v", len(text), n, err)
+		}
+		s.Close()
 	}
 }
