@@ -35,6 +35,14 @@ func (b *bench) commit(batch *monolith.AlertBatch) {
 	if err := b.db.Commit(b.t.Context(), batch); err != nil {
 		b.t.Fatal(err)
 	}
+	b.flushAlerts()
+}
+
+func (b *bench) flushAlerts() {
+	b.t.Helper()
+	if err := b.db.flushAlerts(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func TestAlertsAreReadAsTheyWereWritten(t *testing.T) {
@@ -141,29 +149,40 @@ func TestFailedBatchOfAlertsStaysAsItWas(t *testing.T) {
 func TestUnknownOutcomeOfAlertsStoresNothingTwice(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		s := b.server("db1")
-		for _, happened := range []bool{true, false} {
-			before := count(t, b.db, "SELECT COUNT(*) FROM alert")
+		for i, happened := range []bool{true, false} {
 			a, e := newAlert(s.ID, "r", monolith.LevelWarn, origin)
 			d := &monolith.AlertBatchDelivery{Delivery: monolith.Delivery{Channel: 1, Kind: monolith.NoticeProblem}, Of: []*monolith.Alert{a}, About: e}
-			batch := &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}, Deliveries: []*monolith.AlertBatchDelivery{d}}
-			// The connection breaks while it commits: the program sees an error, and the batch has no ids.
-			attempt := alertAttempt{map[*monolith.Alert]monolith.AlertID{a: 90}, map[*monolith.AlertBatchEvent]int64{e: 91}, map[*monolith.AlertBatchDelivery]int64{d: 92}}
-			if happened {
-				b.commit(batch)
-				attempt = alertAttempt{map[*monolith.Alert]monolith.AlertID{a: a.ID}, map[*monolith.AlertBatchEvent]int64{e: e.ID}, map[*monolith.AlertBatchDelivery]int64{d: d.ID}}
-				a.ID, e.ID, e.Alert, d.ID, d.Alerts, d.Event = 0, 0, 0, 0, nil, 0
+			b.db.alerting.failing.Store(true) // so that it waits
+			if err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e},
+				Deliveries: []*monolith.AlertBatchDelivery{d}}); err != nil {
+				t.Fatal(err)
 			}
-			b.db.alerting.unsure = attempt
-			// More has come since.
+			// The connection breaks while it commits: the program sees an error.
+			part := b.db.alerting.front(1)
+			if happened {
+				if err := b.db.writeAlerts(t.Context(), part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			part[0].tried = true
+			// More has come since, and what was there was sent.
 			a.Level = monolith.LevelCritical
 			raised := &monolith.AlertBatchEvent{AlertEvent: monolith.AlertEvent{At: origin.Add(time.Minute), Kind: monolith.EventRaised, Level: a.Level}, Of: a}
-			batch.Events = append(batch.Events, raised)
-			b.commit(batch)
-			if n := count(t, b.db, "SELECT COUNT(*) FROM alert") - before; n != 1 {
-				t.Fatalf("happened %v: %d alerts", happened, n)
+			if err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: raised.At, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{raised}}); err != nil {
+				t.Fatal(err)
 			}
-			if n := count(t, b.db, "SELECT COUNT(*) FROM delivery"); n != before+1 {
-				t.Errorf("happened %v: %d deliveries", happened, n)
+			if happened {
+				sent := d.Delivery
+				sent.State = monolith.DeliverySent
+				if err := b.db.FinishDelivery(t.Context(), "w", sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.flushAlerts()
+			for _, table := range []string{"alert", "delivery"} {
+				if n := count(t, b.db, "SELECT COUNT(*) FROM "+table); n != i+1 {
+					t.Errorf("happened %v: %d rows in %s", happened, n, table)
+				}
 			}
 			got, err := b.db.Alert(t.Context(), a.ID)
 			if err != nil || got.Level != monolith.LevelCritical {
@@ -173,6 +192,38 @@ func TestUnknownOutcomeOfAlertsStoresNothingTwice(t *testing.T) {
 			if err != nil || len(events) != 2 || events[0].ID != e.ID || events[1].ID != raised.ID {
 				t.Errorf("happened %v: %+v, %v", happened, events, err)
 			}
+			if d, err := b.db.Delivery(t.Context(), d.ID); err != nil || (d.State == monolith.DeliverySent) != happened {
+				t.Errorf("happened %v: the message is %s, %v", happened, d.State, err)
+			}
+		}
+	})
+}
+
+func TestIDsAreNeverGivenAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := b.server("db1")
+		var alert monolith.AlertID
+		var event, delivery int64
+		for range 3 {
+			a, e := newAlert(s.ID, "r", monolith.LevelWarn, origin)
+			d := &monolith.AlertBatchDelivery{Delivery: monolith.Delivery{Channel: 1}, Of: []*monolith.Alert{a}}
+			b.commit(&monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}, Deliveries: []*monolith.AlertBatchDelivery{d}})
+			test := &monolith.Delivery{Channel: 1}
+			if err := b.db.AddDeliveries(t.Context(), []*monolith.Delivery{test}); err != nil {
+				t.Fatal(err)
+			}
+			if a.ID <= alert || e.ID <= event || d.ID <= delivery || test.ID <= d.ID {
+				t.Errorf("ids %d %d %d %d after %d %d %d", a.ID, e.ID, d.ID, test.ID, alert, event, delivery)
+			}
+			alert, event, delivery = a.ID, e.ID, test.ID
+			// The rows go, and with them the highest id.
+			for _, table := range []string{"alert", "alert_event", "delivery"} {
+				if _, err := b.db.w.Exec("DELETE FROM " + table); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.kill()
+			b.open()
 		}
 	})
 }
@@ -324,6 +375,9 @@ func FuzzAlertTexts(f *testing.F) {
 		a.Remedy = &monolith.Remedy{Text: text, SQL: []string{text}}
 		e.Text, e.By = text, text
 		if err := b.db.Commit(context.Background(), &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.db.flushAlerts(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := b.db.Alert(context.Background(), a.ID)

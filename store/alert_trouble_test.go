@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"monolith/internal/mysqltest"
 )
 
-func TestAlertsOfALockedFileMayBeGivenAgain(t *testing.T) {
+func TestAlertsWaitForALockedFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Config{Path: filepath.Join(t.TempDir(), "monolith.db")})
 	s := b.server("db1")
@@ -25,20 +26,130 @@ func TestAlertsOfALockedFileMayBeGivenAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, e := newAlert(s.ID, "r", monolith.LevelWarn, origin)
-	batch := &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := b.db.Commit(ctx, batch); !errors.Is(err, monolith.ErrUnavailable) || a.ID != 0 || e.ID != 0 {
-		t.Errorf("while the file is locked: %v, ids %d and %d", err, a.ID, e.ID)
+	// No poll is held up: the first one waits for a moment, the others not at all once it is known that the store is away.
+	var batches []*monolith.AlertBatch
+	var a *monolith.Alert
+	for i := range 5 {
+		var e *monolith.AlertBatchEvent
+		at := origin.Add(time.Duration(i) * time.Minute)
+		if a == nil || i == 3 {
+			a, e = newAlert(s.ID, "r", monolith.LevelWarn, at)
+		} else {
+			e = &monolith.AlertBatchEvent{AlertEvent: monolith.AlertEvent{At: at, Kind: monolith.EventRaised}, Of: a}
+		}
+		batch := &monolith.AlertBatch{At: at, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}, States: map[monolith.ServerID][]byte{s.ID: []byte(at.String())}}
+		start := time.Now()
+		if err := b.db.Commit(t.Context(), batch); err != nil || a.ID == 0 || e.ID == 0 {
+			t.Fatalf("while the file is locked: %v, ids %d and %d", err, a.ID, e.ID)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("the batch was taken after %v", took)
+		}
+		batches = append(batches, batch)
+	}
+	if n := b.db.alerting.len(); n != 5 {
+		t.Errorf("%d batches wait", n)
 	}
 	if err := lock.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	b.commit(batch)
-	if n := count(t, b.db, "SELECT COUNT(*) FROM alert_event"); n != 1 {
-		t.Errorf("%d events", n)
+	b.flushAlerts()
+	events, err := b.db.EventsAfter(t.Context(), 0, 0)
+	if err != nil || len(events) != 5 {
+		t.Fatalf("%d events, %v", len(events), err)
 	}
+	for i, e := range events {
+		if e.ID != batches[i].Events[0].ID || e.Alert != batches[i].Alerts[0].ID {
+			t.Errorf("event %d is %+v", i, e)
+		}
+	}
+	if states, err := b.db.EngineStates(t.Context()); err != nil || string(states[s.ID]) != batches[4].At.String() {
+		t.Errorf("the memory is %q, %v", states[s.ID], err)
+	}
+	if n := count(t, b.db, "SELECT COUNT(*) FROM alert"); n != 2 {
+		t.Errorf("%d alerts", n)
+	}
+}
+
+func TestAlertsThatWaitAreBounded(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := b.server("db1")
+		b.db.alerting.failing.Store(true)
+		b.db.alerting.limit = 100_000
+		taken := 0
+		for i := range 1000 {
+			a, e := newAlert(s.ID, "r", monolith.LevelWarn, origin.Add(time.Duration(i)*time.Minute))
+			a.Text = strings.Repeat("x", 1000)
+			err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}})
+			if err == nil {
+				taken++
+				continue
+			}
+			if !errors.Is(err, monolith.ErrUnavailable) || a.ID != 0 || e.ID != 0 {
+				t.Fatalf("%v, ids %d and %d", err, a.ID, e.ID)
+			}
+		}
+		if taken < 20 || taken > 200 || b.db.alerting.bytes > 100_000 {
+			t.Errorf("%d batches were taken, %d bytes", taken, b.db.alerting.bytes)
+		}
+		b.flushAlerts()
+		if n := count(t, b.db, "SELECT COUNT(*) FROM alert"); n != taken || b.db.alerting.bytes != 0 || b.db.alerting.len() != 0 {
+			t.Errorf("%d of %d alerts are there, %d bytes wait", n, taken, b.db.alerting.bytes)
+		}
+		// The memory of a server waits once, however often it came.
+		b.db.alerting.failing.Store(true)
+		for range 1000 {
+			if err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: origin, States: map[monolith.ServerID][]byte{s.ID: make([]byte, 500)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.db.alerting.len() > 1 {
+			t.Errorf("%d batches wait", b.db.alerting.len())
+		}
+	})
+}
+
+func TestBatchThatTheStoreDoesNotTakeHoldsUpNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := b.server("db1")
+		b.db.alerting.failing.Store(true)
+		for i := range 5 {
+			a, e := newAlert(s.ID, "r", monolith.LevelWarn, origin)
+			if err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}}); err != nil {
+				t.Fatal(err)
+			}
+			if i == 2 {
+				b.db.alerting.waiting[i].alerts[0].row[1] = nil // NOT NULL
+			}
+		}
+		b.flushAlerts()
+		for _, table := range []string{"alert", "alert_event"} {
+			if n := count(t, b.db, "SELECT COUNT(*) FROM "+table); n != 4 {
+				t.Errorf("%s has %d rows, want 4", table, n)
+			}
+		}
+		if !strings.Contains(b.log.String(), "a batch of alerts is given up") {
+			t.Error("nobody was told")
+		}
+	})
+}
+
+func TestOpenAlertThatTheEngineLostIsWrittenAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := b.server("db1")
+		open, e := newAlert(s.ID, "r", monolith.LevelWarn, origin)
+		closed, _ := newAlert(s.ID, "r", monolith.LevelWarn, origin)
+		b.commit(&monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{open, closed}, Events: []*monolith.AlertBatchEvent{e}})
+		if _, err := b.db.w.Exec("DELETE FROM alert"); err != nil {
+			t.Fatal(err)
+		}
+		open.Level, closed.Closed = monolith.LevelCritical, origin.Add(time.Hour)
+		b.commit(&monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{open, closed}})
+		all, err := b.db.Alerts(t.Context(), monolith.AlertQuery{Open: true, Closed: true})
+		if err != nil || len(all) != 1 || all[0].ID != open.ID || all[0].Level != monolith.LevelCritical {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
 }
 
 // TestConnectionsThatBreakWhileAlertsAreCommitted breaks them at any moment, also between a commit and the word that it
@@ -63,29 +174,29 @@ func TestConnectionsThatBreakWhileAlertsAreCommitted(t *testing.T) {
 		}
 	}()
 	const rounds = 60
-	broke, unsure := 0, 0
+	broke := 0
 	for i := range rounds {
 		at := origin.Add(time.Duration(i) * time.Minute)
 		a, e := newAlert(s.ID, "r", monolith.LevelWarn, at)
 		d := &monolith.AlertBatchDelivery{Delivery: monolith.Delivery{Channel: 1}, Of: []*monolith.Alert{a}, About: e}
 		batch := &monolith.AlertBatch{At: at, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}, Deliveries: []*monolith.AlertBatchDelivery{d}}
+		if err := b.db.Commit(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
 		deadline := time.Now().Add(time.Minute)
-		for {
-			err := b.db.Commit(t.Context(), batch)
-			if err == nil {
-				break
+		for b.db.alerting.len() > 0 {
+			err := b.db.flushAlerts(t.Context())
+			if err != nil {
+				broke++
 			}
-			if broke++; len(b.db.alerting.unsure.events) > 0 {
-				unsure++
-			}
-			if !errors.Is(err, monolith.ErrUnavailable) || time.Now().After(deadline) {
+			if err != nil && !errors.Is(err, monolith.ErrUnavailable) || time.Now().After(deadline) {
 				t.Fatal(err)
 			}
 		}
 	}
 	stop()
 	<-done
-	t.Logf("%d commits broke, %d of them at their end", broke, unsure)
+	t.Logf("%d commits broke", broke)
 	for _, table := range []string{"alert", "alert_event", "delivery", "delivery_alert"} {
 		if n := count(t, b.db, "SELECT COUNT(*) FROM "+table); n != rounds {
 			t.Errorf("%s has %d rows, want %d", table, n, rounds)

@@ -17,11 +17,19 @@ const DeliveryLease = 5 * time.Minute
 // maxPayload is how large a notice may be: rows stay far below what a server takes.
 const maxPayload = 900 << 10
 
-// insertDelivery adds an entry of the outbox and gives its id.
-func (db *DB) insertDelivery(ctx context.Context, tx *sqlx.Tx, d *monolith.Delivery, alerts []monolith.AlertID, event int64) (int64, error) {
+var deliveryColumns = []string{"channel_id", "subscription_id", "event_id", "kind", "thread_key", "state", "finished", "due_ms", "attempts", "worker",
+	"created_ms", "answer", "payload"}
+
+// checkDelivery refuses what no store could keep.
+func checkDelivery(d *monolith.Delivery) error {
 	if len(d.Payload) > maxPayload {
-		return 0, monolith.Invalid("payload", fmt.Sprintf("the notice is longer than %d bytes", maxPayload))
+		return monolith.Invalid("payload", fmt.Sprintf("the notice is longer than %d bytes", maxPayload))
 	}
+	return nil
+}
+
+// insertDelivery adds an entry of the outbox.
+func (db *DB) insertDelivery(ctx context.Context, tx *sqlx.Tx, id int64, d *monolith.Delivery) error {
 	state, created := d.State, d.Created
 	if state == "" {
 		state = monolith.DeliveryPending
@@ -41,22 +49,17 @@ func (db *DB) insertDelivery(ctx context.Context, tx *sqlx.Tx, d *monolith.Deliv
 	if finished && !d.Done.IsZero() {
 		due = d.Done
 	}
-	res, err := tx.ExecContext(ctx, insertInto("delivery", []string{"channel_id", "subscription_id", "event_id", "kind", "thread_key", "state", "finished",
-		"due_ms", "attempts", "worker", "created_ms", "answer", "payload"}),
-		d.Channel, d.Subscription, event, string(d.Kind), cutText(d.Key, maxWho), string(state), finished,
+	_, err := tx.ExecContext(ctx, insertInto("delivery", append([]string{"id"}, deliveryColumns...)),
+		id, d.Channel, d.Subscription, d.Event, cutText(string(d.Kind), 16), cutText(d.Key, maxWho), cutText(string(state), 16), finished,
 		due.UnixMilli(), d.Attempts, "", created.UnixMilli(), boundText(d.Answer), payload)
 	if err != nil {
-		return 0, err
-	}
-	id, err := res.LastInsertId()
-	if err != nil {
-		return 0, err
+		return err
 	}
 	rows := newInserter(ctx, tx, "delivery_alert", "alert_id", "delivery_id", "place")
-	for i, alert := range alerts {
+	for i, alert := range d.Alerts {
 		rows.add(int64(alert), id, i)
 	}
-	return id, rows.done()
+	return rows.done()
 }
 
 func isFinished(s monolith.DeliveryState) bool {
@@ -66,10 +69,15 @@ func isFinished(s monolith.DeliveryState) bool {
 // AddDeliveries adds entries to the outbox that belong to no event of their own, as tests and digests do, in one
 // transaction, and sets their ids.
 func (db *DB) AddDeliveries(ctx context.Context, list []*monolith.Delivery) error {
-	ids := make([]int64, len(list))
-	err := db.inTx(ctx, func(tx *sqlx.Tx) (err error) {
+	for _, d := range list {
+		if err := checkDelivery(d); err != nil {
+			return err
+		}
+	}
+	first := db.alerting.deliveryIDs(len(list))
+	err := db.inTx(ctx, func(tx *sqlx.Tx) error {
 		for i, d := range list {
-			if ids[i], err = db.insertDelivery(ctx, tx, d, d.Alerts, d.Event); err != nil {
+			if err := db.insertDelivery(ctx, tx, first+int64(i), d); err != nil {
 				return err
 			}
 		}
@@ -79,7 +87,7 @@ func (db *DB) AddDeliveries(ctx context.Context, list []*monolith.Delivery) erro
 		return db.failed("add to the outbox", err)
 	}
 	for i, d := range list {
-		d.ID = ids[i]
+		d.ID = first + int64(i)
 	}
 	return nil
 }

@@ -41,6 +41,9 @@ func postUntilKilled() error {
 			Deliveries: []*monolith.AlertBatchDelivery{d}, States: map[monolith.ServerID][]byte{0: []byte(now.Now().Format(time.RFC3339))}}); err != nil {
 			return err
 		}
+		if err := db.flushAlerts(ctx); err != nil {
+			return err
+		}
 		fmt.Println("committed", a.ID)
 		claimed, err := db.ClaimDeliveries(ctx, now.Now(), strconv.Itoa(round), 1+rand.IntN(5))
 		if err != nil {

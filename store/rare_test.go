@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 
+	"github.com/jmoiron/sqlx"
+
 	"monolith"
 )
 
@@ -39,26 +41,25 @@ func TestUnknownOutcomeOfACommitOfAlerts(t *testing.T) {
 		a, e := newAlert(b.server("a").ID, "x", monolith.LevelWarn, origin)
 		d := &monolith.AlertBatchDelivery{Delivery: monolith.Delivery{Channel: 1, Kind: monolith.NoticeProblem, Key: "k", Payload: []byte("{}")}, Of: []*monolith.Alert{a}, About: e}
 		b.commit(&monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}, Deliveries: []*monolith.AlertBatchDelivery{d}})
-		for name, of := range map[string]func(there bool) alertAttempt{
-			"event": func(there bool) alertAttempt {
-				return alertAttempt{events: map[*monolith.AlertBatchEvent]int64{e: id(int64(e.ID), there)}}
-			},
-			"alert": func(there bool) alertAttempt {
-				return alertAttempt{alerts: map[*monolith.Alert]monolith.AlertID{a: id(a.ID, there)}}
-			},
-			"delivery": func(there bool) alertAttempt {
-				return alertAttempt{deliveries: map[*monolith.AlertBatchDelivery]int64{d: id(int64(d.ID), there)}}
-			},
-		} {
-			for _, there := range []bool{true, false} {
-				b.db.alerting.unsure = of(there)
-				known, err := b.db.settleAlerts(t.Context())
-				if n := len(known.alerts) + len(known.events) + len(known.deliveries); err != nil || (n == 1) != there {
-					t.Errorf("%s, there %v: %d are known, %v", name, there, n, err)
+		for _, there := range []bool{true, false} {
+			for name, w := range map[string]*alertWork{
+				"event":    {events: []eventWrite{{id: id(e.ID, there)}}},
+				"alert":    {alerts: []alertWrite{{id: int64(id(a.ID, there)), fresh: true}}},
+				"delivery": {deliveries: []deliveryWrite{{id: id(d.ID, there)}}},
+			} {
+				w.tried = true
+				err := b.db.inTx(t.Context(), func(tx *sqlx.Tx) error {
+					got, err := w.there(t.Context(), tx)
+					if got != there {
+						t.Errorf("%s is there: %v, want %v", name, got, there)
+					}
+					return err
+				})
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
 				}
 			}
 		}
-		b.db.alerting.unsure = alertAttempt{}
 		found, err := b.db.AlertsByID(t.Context(), []monolith.AlertID{a.ID, a.ID + 1})
 		if err != nil || len(found) != 1 || found[a.ID].Rule != "x" {
 			t.Errorf("found %v, %v", found, err)

@@ -20,6 +20,7 @@ const (
 func (db *DB) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { db.every(ctx, "commit history", flushEvery, nil, db.flush) })
+	wg.Go(func() { db.every(ctx, "commit alerts", flushEvery, nil, db.flushAlerts) })
 	wg.Go(func() { db.every(ctx, "pack history", packEvery, nil, db.pack) })
 	wg.Go(func() { db.every(ctx, "purge history", purgeEvery, db.purgeNow, db.purge) })
 	wg.Go(func() { db.every(ctx, "hold the store's lock", holdEvery, nil, db.mayWrite) })

@@ -86,7 +86,7 @@ type DB struct {
 	commitMu sync.Mutex // one commit of the queue at a time
 	unsure   attempt    // under commitMu
 	failing  atomic.Bool
-	alerting alertCommits
+	alerting alertQueue
 	packMu   sync.Mutex // one packing at a time
 	headLow  int64      // no head row lies below, under packMu
 	purgeNow chan struct{}
@@ -141,6 +141,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		func() error { return db.openSealer(ctx, c.KeyFile) },
 		func() error { return d.claim(ctx, db) },
 		func() error { return db.load(ctx) },
+		func() error { return db.loadAlertIDs(ctx) },
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, db.closePools())
@@ -174,6 +175,18 @@ func (db *DB) Close() error {
 // finish commits what waits before the end. A store that was gone leaves dead connections in the pool, which
 // the first attempt may meet. An error says what is lost.
 func (db *DB) finish(ctx context.Context) error {
+	alerts := db.flushAlerts(ctx)
+	if errors.Is(alerts, monolith.ErrUnavailable) {
+		alerts = db.flushAlerts(ctx)
+	}
+	if alerts != nil {
+		alerts = fmt.Errorf("%d batches of alerts are lost: %w", db.alerting.len(), alerts)
+	}
+	return errors.Join(alerts, db.finishPolls(ctx))
+}
+
+// finishPolls commits the polls that wait.
+func (db *DB) finishPolls(ctx context.Context) error {
 	err := db.flush(ctx)
 	if errors.Is(err, monolith.ErrUnavailable) {
 		err = db.flush(ctx)
