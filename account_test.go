@@ -2,6 +2,7 @@ package monolith
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -184,4 +185,32 @@ func TestPasswordExpiry(t *testing.T) {
 	if socket.Derive(AccountFacts{Identity: identityOf(MariaDB, "10.11.6"), Now: now, DefaultLifetime: 90}); socket.PasswordDays != nil {
 		t.Error("a socket login has no password that expires")
 	}
+}
+
+// FuzzDerive holds what must be true of every account, whatever a server calls its plugins.
+func FuzzDerive(f *testing.F) {
+	f.Add("mysql_native_password", true, 0, "unix_socket", false, "root", "%")
+	f.Add("", false, 16, "", true, "", "localhost")
+	f.Add("mysql_old_password", true, 0, "mysql_no_login", false, "a_b", "")
+	f.Fuzz(func(t *testing.T, plugin string, empty bool, length int, other string, locked bool, user, host string) {
+		for _, id := range []Identity{identityOf(MySQL, "5.5.62"), identityOf(MySQL, "9.1.0"), identityOf(MariaDB, "11.8.5-MariaDB"), {}} {
+			a := Account{User: user, Host: host, Plugin: plugin, AuthEmpty: empty, AuthLength: length, Locked: locked}
+			if other != "" {
+				a.Alternatives = []AuthWay{{Plugin: plugin, AuthEmpty: empty}, {Plugin: other}}
+			}
+			a.Derive(AccountFacts{Identity: id})
+			again := a
+			again.Derive(AccountFacts{Identity: id})
+			switch {
+			case a.Passwordless && (!a.Usable || a.Locked || a.PluginClass != PluginPassword):
+				t.Errorf("nobody can log in, and without a password: %+v", a)
+			case a.Usable && a.PluginClass == PluginDead, a.PluginClass == "":
+				t.Errorf("usable %v by a %q plugin", a.Usable, a.PluginClass)
+			case a.Local && a.Wildcard && !strings.ContainsAny(id.Hostname, "%_"):
+				t.Errorf("%q is here and anywhere", host)
+			case len(a.Powers) != 0 || a.Powers == nil || again.Passwordless != a.Passwordless || again.PluginClass != a.PluginClass:
+				t.Errorf("%+v, and again %+v", a, again)
+			}
+		}
+	})
 }

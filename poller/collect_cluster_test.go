@@ -142,3 +142,14 @@ func TestGTIDSets(t *testing.T) {
 		}
 	}
 }
+
+func FuzzGaleraNode(f *testing.F) {
+	for _, s := range []string{"10.0.0.1:3306", "AUTO", "[::1]:3307", "::1", "h:99999999999999999999", ":", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		if m := galeraNode(address); m.Kind != "galera" || m.Host == "" && m.Port == 0 && address != "" && address[0] != ':' && address[0] != '[' || len(m.Host) > 260 {
+			t.Errorf("%q: %+v", address, m)
+		}
+	})
+}
