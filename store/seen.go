@@ -23,3 +23,6 @@ func sortMetrics[T any](list []T, metric func(T) monolith.Metric) {
 		return cmp.Or(strings.Compare(metric(a).Name, metric(b).Name), strings.Compare(metric(a).Instance, metric(b).Instance))
 	})
 }
+
+// HasMetric reports whether any server ever had a metric of this name.
+func (db *DB) HasMetric(name string) bool { return len(db.names.named(name)) > 0 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"monolith"
+	"monolith/alerts"
 	"monolith/poller"
 	"monolith/store"
 	"monolith/web"
@@ -66,7 +67,7 @@ func (c *serveCommand) Run(ctx context.Context, con console, args arguments) (er
 			return err
 		}
 	}
-	if err := a.assemble(c, db); err != nil {
+	if err := a.assemble(ctx, c, db); err != nil {
 		return err
 	}
 	if err := a.reload(ctx); err != nil {
@@ -116,21 +117,26 @@ func storePassword(dsn string) bool {
 	return err != nil || cfg.Passwd != ""
 }
 
-// app joins the parts that run: poller, history, pages.
+// app joins the parts that run: poller, history, rules, pages.
 type app struct {
 	db     *store.DB
 	poller *poller.Poller
+	alerts *alerts.Service
 	web    *web.Server
 	log    *slog.Logger
 }
 
 // assemble makes the parts and joins them; nothing runs yet.
-func (a *app) assemble(c *serveCommand, db *store.DB) (err error) {
+func (a *app) assemble(ctx context.Context, c *serveCommand, db *store.DB) (err error) {
 	a.db = db
+	if err := a.judge(ctx); err != nil {
+		return err
+	}
 	a.poller, err = poller.New(poller.Config{
 		Collectors: poller.Collectors(),
 		Handle: []func(context.Context, *monolith.Snapshot){
 			func(_ context.Context, snap *monolith.Snapshot) { db.Append(snap) },
+			func(ctx context.Context, snap *monolith.Snapshot) { a.alerts.Handle(ctx, snap) },
 			func(ctx context.Context, snap *monolith.Snapshot) { a.web.Push(ctx, snap) },
 		},
 		Resume:    db.Resume,
@@ -144,6 +150,7 @@ func (a *app) assemble(c *serveCommand, db *store.DB) (err error) {
 	a.web, err = web.New(web.Config{
 		Store:  db,
 		Poller: a.poller,
+		Alerts: a.alerts,
 		OnChange: func(ctx context.Context) {
 			if err := a.reload(ctx); err != nil {
 				a.log.Error("the changed list of servers could not be read; polling goes on with the old one", "error", err)
@@ -181,7 +188,7 @@ func (a *app) hold(server monolith.ServerID, metric string) time.Duration {
 	return monolith.DefaultInterval(monolith.ScheduleOf(metric))
 }
 
-// reload makes the poller follow the store's list of servers.
+// reload makes the poller and the rules follow the store's list of servers.
 func (a *app) reload(ctx context.Context) error {
 	servers, err := a.db.Servers(ctx)
 	if err != nil {
@@ -191,6 +198,7 @@ func (a *app) reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("groups: %w", err)
 	}
+	a.alerts.SetServers(ctx, servers, groups)
 	a.poller.Apply(servers, groups)
 	return nil
 }
@@ -205,6 +213,7 @@ func (a *app) run(ctx context.Context, l net.Listener) error {
 
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return a.poller.Run(ctx) })
+	parts.Go(func() error { return a.alerts.Run(ctx) })
 	parts.Go(func() error { return a.web.Serve(ctx, l) })
 	parts.Go(func() error { return ebb(ctx, readHeap, debug.FreeOSMemory) })
 	parts.Go(func() error { // a store that ends by itself ends everything
