@@ -34,10 +34,18 @@ func processesCollector() *Collector {
 // on disk for its long column each time.
 const showProcesses = "SHOW FULL PROCESSLIST"
 
+// maxProcesses is how many rows are looked at: no server takes more connections, whatever max_connections says.
+const maxProcesses = 100_000
+
 func collectProcesses(ctx context.Context, g *Gather) error {
 	var rows []monolith.Process
+	more := 0
 	own := g.Session.ConnectionID()
 	err := g.Session.Query(ctx, showProcesses, func(row Row) error {
+		if len(rows) == maxProcesses {
+			more++
+			return nil
+		}
 		rows = append(rows, processOf(row, own))
 		return nil
 	})
@@ -46,6 +54,9 @@ func collectProcesses(ctx context.Context, g *Gather) error {
 	}
 	list := summarise(rows)
 	list.Taken = g.Now
+	if list.Total += more; more > 0 {
+		g.Note(monolith.ProblemPartial, fmt.Sprintf("the process list has %d rows; only the first %d were looked at", list.Total, maxProcesses), "")
+	}
 	if list.OnlyOwn, err = onlyOwn(ctx, g, rows); err != nil {
 		return err
 	}
@@ -59,6 +70,9 @@ func collectProcesses(ctx context.Context, g *Gather) error {
 		g.Note(monolith.ProblemPartial, "only the threads of Monolith's own account are visible: the PROCESS privilege is missing",
 			g.grant())
 		return nil
+	}
+	if more > 0 {
+		return nil // numbers of a part would be taken for those of all
 	}
 	if g.snapshot.MetadataLocks, err = metadataLocks(ctx, g, rows); err != nil {
 		return err

@@ -166,31 +166,44 @@ func TestFaultsOfAServer(t *testing.T) {
 				t.Error("a status is there only when it was read")
 			}
 			s.Clear()
-			if snap := d.poll(t); !snap.Polled || len(snap.Problems) > 0 || snap.Restart {
-				t.Errorf("afterwards: %+v", describe(snap))
-			}
+			eventually(t, "a poll of the server that is well again", func() bool { // a machine under load may need more than one
+				snap := d.poll(t)
+				if snap.Restart {
+					t.Errorf("afterwards: %+v", describe(snap))
+				}
+				return snap.Polled && len(snap.Problems) == 0
+			})
 		})
 	}
 }
 
-// A million rows are read to their end and kept as the few that are shown.
+// A million rows are read to their end, or for as long as the collector has time, and cost the poll nothing else. Of them
+// only as many are looked at as a server can have.
 func TestAMillionRows(t *testing.T) {
 	t.Parallel()
 	s := replay.Start(t, healthy())
 	s.Set(replay.Rows(1_000_000).On("SHOW FULL PROCESSLIST"))
 	d := drive(t, s, 30*time.Second)
-	var list *monolith.ProcessList
 	eventually(t, "the process list", func() bool {
 		snap := d.poll(t)
-		if len(snap.Problems) > 0 || !snap.Polled {
+		if !snap.Polled {
 			t.Fatalf("%+v", describe(snap))
 		}
-		list = snap.Processes
-		return list != nil
+		p := problemOf(snap, "processes")
+		if p != nil && p.Kind == monolith.ProblemTimeout {
+			return true // with the race detector, or under load
+		}
+		if list := snap.Processes; list != nil {
+			if list.Total < 999_999 || len(list.Rows) > 1000 || p == nil || p.Kind != monolith.ProblemPartial {
+				t.Errorf("%d processes in all, %d kept, %+v", list.Total, len(list.Rows), p)
+			}
+			if got := find(snap, "server.processes_total", ""); got != "absent" {
+				t.Errorf("a part of the threads counts as %s", got)
+			}
+			return true
+		}
+		return false
 	})
-	if list.Total < 999_999 || len(list.Rows) > 1000 {
-		t.Errorf("%d processes in all, %d kept", list.Total, len(list.Rows))
-	}
 }
 
 // Values that no number can be made of are no number, and cost no other value anything.

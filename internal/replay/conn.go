@@ -97,22 +97,22 @@ func (c *conn) patient() bool {
 // send writes one packet.
 func (c *conn) send(payload []byte, seq byte) error {
 	b, _ := appendPacket(nil, seq, payload)
+	cleared := c.s.clearing() // before the faults are looked at, or one that is seen could not be cleared
 	drip := time.Duration(0)
 	if f := c.s.fault(func(f *Fault) bool { return f.drip > 0 && f.on == "" }); f != nil {
 		drip = f.drip
 	}
-	return c.write(b, drip)
+	return c.write(b, drip, cleared)
 }
 
 // write sends bytes, one in each interval where there is one.
-func (c *conn) write(b []byte, drip time.Duration) error {
+func (c *conn) write(b []byte, drip time.Duration, cleared <-chan struct{}) error {
 	if drip == 0 {
 		_, err := c.net.Write(b)
 		return err
 	}
 	tick := time.NewTicker(drip)
 	defer tick.Stop()
-	cleared := c.s.clearing()
 	for i := range b {
 		select {
 		case <-tick.C:
@@ -130,7 +130,7 @@ func (c *conn) write(b []byte, drip time.Duration) error {
 }
 
 // wait lets a statement run for a while, or until it is killed or the faults are cleared.
-func (c *conn) wait(d time.Duration) error {
+func (c *conn) wait(d time.Duration, cleared <-chan struct{}) error {
 	var over <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -139,7 +139,7 @@ func (c *conn) wait(d time.Duration) error {
 	}
 	select {
 	case <-over:
-	case <-c.s.clearing():
+	case <-cleared:
 	case <-c.killed:
 		return errKilled
 	}
@@ -287,20 +287,21 @@ func (c *conn) fullAuthentication(scramble []byte, seq *byte) (password []byte, 
 func (c *conn) query(received string) error {
 	c.s.received(received)
 	statement := normal(received)
+	cleared := c.s.clearing()
 	p := planFor(*c.s.faults.Load(), statement)
 	if p.delay != 0 {
-		if err := c.wait(p.delay); err != nil {
+		if err := c.wait(p.delay, cleared); err != nil {
 			return err
 		}
 	}
 	e := c.answer(statement, p)
 	if p.cut && e.rows > 0 {
-		if err := c.write(e.bytes[:(e.rows+e.first)/2], p.drip); err != nil {
+		if err := c.write(e.bytes[:(e.rows+e.first)/2], p.drip, cleared); err != nil {
 			return err
 		}
 		return errCut
 	}
-	if err := c.write(e.bytes, p.drip); err != nil {
+	if err := c.write(e.bytes, p.drip, cleared); err != nil {
 		return err
 	}
 	if strings.HasPrefix(strings.ToUpper(statement), "KILL ") {
