@@ -72,6 +72,12 @@ func (db *DB) commit(ctx context.Context, batch, carried []*work) error {
 		db.names.storedOnly(last)
 		db.recount.Store(false)
 	}
+	if db.spool.forgot.Load() {
+		if err := db.mendTexts(ctx); err != nil {
+			return err
+		}
+		db.spool.forgot.Store(false)
+	}
 	if a := db.unsure; a.last != 0 {
 		var there int
 		if err := db.w.GetContext(ctx, &there, "SELECT COUNT(*) FROM head WHERE id = ?", a.last); err != nil {

@@ -25,7 +25,7 @@ func twoServers(t *testing.T) (primary, replica *mysqltest.Server, relay *mysqlt
 	cfg.User, cfg.Passwd = primary.NewUser(t, "ALL ON "+cfg.DBName+".*") // what read_only binds, unlike root
 	dsn := cfg.FormatDSN()
 	replica = mysqltest.Replica(t, primary, mysqltest.Options("innodb_flush_log_at_trx_commit=1"))
-	relay = mysqltest.NewRelay(t, primary, nil)
+	relay = listen(t, primary)
 	return primary, replica, relay, newBench(t, Config{DSN: relay.DSN(t, dsn), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
 }
 
@@ -81,9 +81,17 @@ func TestStoreFailsOverToAServerThatLacksTheNewest(t *testing.T) {
 	relay.To(replica)
 	b.play(s, 1) // encoded before anybody knew: it needs those that are lost
 	b.play(s, 30)
+	b.flush() // what the new primary lacked was found missing, and waited for this one
 	b.kill()
 	b.open()
 	b.wantGap(s, 101, 151, 181)
+	texts, err := b.db.TextsAt(t.Context(), s.id, "variable", s.at)
+	if err != nil || texts["max_connections"] != "500" {
+		t.Errorf("max_connections is %q, want 500, as it became on the lost primary; %v", texts["max_connections"], err)
+	}
+	if n := count(t, b.db, "SELECT COUNT(*) FROM text_change WHERE to_text = '500'"); n != 1 {
+		t.Errorf("the change is there %d times", n)
+	}
 	if n := count(t, b.db, "SELECT COUNT(*) FROM (SELECT seq FROM head WHERE server_id = ? GROUP BY seq HAVING COUNT(*) > 1) x", int64(s.id)); n != 0 {
 		t.Errorf("%d polls are there twice", n)
 	}
@@ -97,7 +105,7 @@ func TestStoreFailsOverToAServerThatLacksTheNewest(t *testing.T) {
 func TestTenMinutesWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Shared(t)
-	relay := mysqltest.NewRelay(t, server, nil)
+	relay := listen(t, server)
 	b := newBench(t, Config{DSN: relay.DSN(t, server.NewDatabase(t)), KeyFile: filepath.Join(t.TempDir(), "key"), Migrate: true})
 	var sources []*source
 	for i := range 50 {

@@ -42,6 +42,7 @@ func (db *DB) mayWrite(ctx context.Context) error {
 			Why: "another monolith wrote into this store while the connection that holds its lock was gone", Cure: "stop the other one and start this one again"})
 	}
 	db.shaken()
+	db.spool.forgot.Store(true)
 	db.sure.Store(times)
 	db.log.Warn("the lock of the store was lost with its connection and taken again", "store", db.place)
 	return nil

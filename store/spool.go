@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"monolith"
@@ -20,6 +21,7 @@ type spool struct {
 	// carried are texts, marks and first sights of polls that were dropped: they are small, and later
 	// changes build on them.
 	carried []*work
+	forgot  atomic.Bool    // another engine may be behind the address, which lacks what the one before had committed last
 	broken  map[*tail]bool // the last queued payload of the server is gone: the next one must need none
 }
 

@@ -14,7 +14,7 @@ import (
 	"monolith/internal/sqltext"
 )
 
-// sent is what all tests of this run sent to a MariaDB through [listened].
+// sent is what all tests of this run sent to a MariaDB through [listen].
 var sent struct {
 	mu         sync.Mutex
 	statements map[string]mysqltest.Said
@@ -25,6 +25,12 @@ func listened(t *testing.T) (dsn string) {
 	t.Helper()
 	server := mysqltest.Shared(t)
 	dsn = server.NewDatabase(t)
+	return listen(t, server).DSN(t, dsn)
+}
+
+// listen gives an address before a MariaDB; the statements that go through it are noted.
+func listen(t *testing.T, server *mysqltest.Server) *mysqltest.Relay {
+	t.Helper()
 	relay := mysqltest.NewRelay(t, server, sqltext.Normal)
 	t.Cleanup(func() {
 		sent.mu.Lock()
@@ -41,7 +47,7 @@ func listened(t *testing.T) (dsn string) {
 			sent.statements[text] = before
 		}
 	})
-	return relay.DSN(t, dsn)
+	return relay
 }
 
 // wrongText are the errors of a statement that the server does not understand, whatever is in its tables.
