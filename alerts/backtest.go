@@ -147,17 +147,7 @@ func noHistoryOf(cat *Catalogue, r *Rule) string {
 	if r.set >= 0 {
 		return "the rule goes by the list " + rowSets()[r.set].name + ", of which no history is kept"
 	}
-	sets := map[int]bool{}
-	comp := &compiler{shared: map[string]*quantity{}}
-	for _, q := range cat.shared {
-		comp.shared[q.name] = q
-	}
-	exprs := []*expr{r.gate}
-	for _, c := range r.conditions {
-		exprs = append(exprs, c.expr, c.level)
-	}
-	comp.reads(r, nil, exprs, map[int]bool{}, sets)
-	for set := range sets {
+	for _, set := range r.sets {
 		return "the rule goes by the list " + rowSets()[set].name + ", of which no history is kept"
 	}
 	for _, id := range r.inputs {

@@ -13,7 +13,7 @@ import (
 	"monolith"
 )
 
-//go:embed rules/*.yaml
+//go:embed rules/*.yaml testdata/vector-inputs.yaml
 var ruleFiles embed.FS
 
 // File is a rule file as text.
@@ -72,6 +72,20 @@ func Builtin() (*Catalogue, error) { return builtin() }
 // line and cure.
 func Load(files ...File) (*Catalogue, error) { return load(files, nil, nil) }
 
+// LoadOwn reads a rule file of a user's, with any number of rules and quantities, beside the built-in ones.
+func LoadOwn(f File) (*Catalogue, error) {
+	builtin, err := Builtin()
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSource(f.Name, f.Text)
+	if err != nil {
+		return nil, err
+	}
+	s.own = true
+	return loadSources(builtin.files, nil, []*source{s}, nil)
+}
+
 // With gives the catalogue with users' rules added. Those that are wrong are left out and given by id with their error,
 // so that the others go on.
 func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (*Catalogue, map[string]error) {
@@ -112,6 +126,10 @@ const uniqueIDs = "ids are unique"
 const ownFile = "rule"
 
 func load(files []File, own []monolith.OwnRule, known func(string) bool) (*Catalogue, error) {
+	return loadSources(files, own, nil, known)
+}
+
+func loadSources(files []File, own []monolith.OwnRule, more []*source, known func(string) bool) (*Catalogue, error) {
 	cat := &Catalogue{byID: map[string]*Rule{}, files: files}
 	comp := &compiler{inputID: map[inputSpec]int{}, shared: map[string]*quantity{}, known: known}
 	var errs []error
@@ -132,6 +150,7 @@ func load(files []File, own []monolith.OwnRule, known func(string) bool) (*Catal
 		}
 		sources = append(sources, s)
 	}
+	sources = append(sources, more...)
 	errs = append(errs, comp.quantities(sources, cat)...)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -170,18 +189,18 @@ func readOwn(o monolith.OwnRule) (*source, error) {
 	text := strings.TrimRight(o.Source, " \t\n")
 	lines := 0
 	if !strings.HasPrefix(strings.TrimSpace(text), "rules:") {
-		indented := "- "
-		if strings.HasPrefix(strings.TrimSpace(text), "- ") {
-			indented = ""
-		}
+		first := true // the next line with something on it is the first of the entry
+		listed := strings.HasPrefix(strings.TrimSpace(text), "- ")
 		var b strings.Builder
 		b.WriteString("rules:\n")
-		for i, line := range strings.Split(text, "\n") {
+		for line := range strings.SplitSeq(text, "\n") {
+			bare := strings.TrimSpace(line)
 			switch {
-			case indented == "" || strings.TrimSpace(line) == "":
+			case listed || bare == "" || strings.HasPrefix(bare, "#") && first:
 				b.WriteString(line)
-			case i == 0:
-				b.WriteString(indented + line)
+			case first:
+				b.WriteString("- " + line)
+				first = false
 			default:
 				b.WriteString("  " + line)
 			}

@@ -401,7 +401,7 @@ func (c *compiler) finish(e *ruleEntry, r *Rule, sc *scopeOf) {
 	}
 	ids, sets := map[int]bool{}, map[int]bool{}
 	c.reads(r, sc, judging, ids, sets)
-	r.inputs = slices.Sorted(maps.Keys(ids))
+	r.inputs, r.sets = slices.Sorted(maps.Keys(ids)), slices.Sorted(maps.Keys(sets))
 	for _, id := range r.inputs {
 		s := c.inputs[id]
 		ns := monolith.Metric{Name: s.Name}.Namespace()

@@ -201,10 +201,13 @@ func (ev *evaluator) verdictOf(r *Rule, st *ruleState, eff *effective) verdict {
 	worst = found
 	judged, holds, inForce := 0, monolith.LevelOK, monolith.LevelOK
 	for i, c := range r.conditions {
-		var rd reading
-		rd.lack = found
-		if gate {
-			rd = ev.judge(c, &st.conds[i], eff)
+		rd := ev.judge(c, &st.conds[i], eff)
+		if !gate {
+			// Too little happens to judge by; but what can't be read is told all the same.
+			rd.holds, rd.stays = [4]bool{}, [4]bool{}
+			if rd.lack.Lack() != formula.LackFailed {
+				rd.lack = found
+			}
 		}
 		switch lack := rd.lack.Lack(); {
 		case lack == formula.LackAbsent:

@@ -40,6 +40,7 @@ type Rule struct {
 	remedy     *remedy
 	// inputs are all that it reads, through quantities too; evidence alone counts not among judged.
 	inputs []int
+	sets   []int // row sets, likewise
 	// windowed reports that it judges by a window or a rate of the server's own counters.
 	windowed bool
 	graph    string

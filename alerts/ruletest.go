@@ -39,11 +39,17 @@ func RunTests(cat *Catalogue, r *Rule) []TestResult {
 }
 
 func runTest(cat *Catalogue, r *Rule, t *testEntry, res *TestResult) error {
+	_, err := playTest(cat, r, t, res)
+	return err
+}
+
+// playTest runs a test and gives the world after it.
+func playTest(cat *Catalogue, r *Rule, t *testEntry, res *TestResult) (*world, error) {
 	w := newWorld(cat, r, t.All, &t.Phase.Server)
 	if t.At != "" {
 		day, err := time.Parse(time.DateOnly, t.At)
 		if err != nil {
-			return fmt.Errorf("at: %q is not a day such as 2026-11-30", t.At)
+			return nil, fmt.Errorf("at: %q is not a day such as 2026-11-30", t.At)
 		}
 		w.start = day
 	}
@@ -54,7 +60,7 @@ func runTest(cat *Catalogue, r *Rule, t *testEntry, res *TestResult) error {
 	case sourceCnf:
 		w.engine.server(w.server.ID).cnf = []cnfDifference{}
 	default:
-		return fmt.Errorf("source: %q is neither host nor cnf", t.Source)
+		return nil, fmt.Errorf("source: %q is neither host nor cnf", t.Source)
 	}
 	if t.Interval != nil {
 		w.interval = time.Duration(*t.Interval)
@@ -81,19 +87,19 @@ func runTest(cat *Catalogue, r *Rule, t *testEntry, res *TestResult) error {
 			w.now = w.at().Add(time.Duration(*p.Gap))
 		}
 		if err := w.begin(p, length, i == 0); err != nil {
-			return err
+			return nil, err
 		}
 		for end := w.at().Add(length); w.at().Before(end); {
 			w.poll()
 		}
 		if err := w.check(p, t.MustNotFire, res); err != nil {
 			if len(phases) > 1 {
-				return fmt.Errorf("phase %d: %w", i+1, err)
+				return nil, fmt.Errorf("phase %d: %w", i+1, err)
 			}
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return w, nil
 }
 
 // intervalFor gives a distance between polls at which a test of a long window takes no more than a few hundred.

@@ -119,6 +119,16 @@ func ReadVectorTable(name string, text []byte) (*VectorTable, error) {
 	return &t, nil
 }
 
+// BuiltinVectorTable gives the table for the inputs of the catalogue's worked values.
+func BuiltinVectorTable() (*VectorTable, error) {
+	const name = "testdata/vector-inputs.yaml"
+	text, err := ruleFiles.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("alerts: %w", err)
+	}
+	return ReadVectorTable(name, text)
+}
+
 // Has reports whether the table says what an input becomes for a line of the plan.
 func (t *VectorTable) Has(plan, input string) bool {
 	_, ok := t.lookUp(plan, input)

@@ -37,6 +37,7 @@ type world struct {
 	signals map[monolith.Metric]*signal
 	rows    monolith.Rows
 	refused map[string]monolith.ProblemKind
+	lost    map[string]bool   // names that the server no longer sends
 	problem *monolith.Problem // of the connection
 	history map[string]formula.Scalar
 	usual   map[string]float64
@@ -267,9 +268,6 @@ func (w *world) at() time.Time {
 	return w.now
 }
 
-// drop takes a metric away, as a new version of the server does.
-func (w *world) drop(m monolith.Metric) { delete(w.signals, m) }
-
 // poll polls the server one interval later.
 func (w *world) poll() {
 	w.now = w.at().Add(w.interval)
@@ -298,6 +296,7 @@ func (w *world) put(snap *monolith.Snapshot) {
 	values := map[monolith.Metric]*signal{}
 	maps.Copy(values, w.derived())
 	maps.Copy(values, w.signals)
+	maps.DeleteFunc(values, func(m monolith.Metric, _ *signal) bool { return w.lost[m.Name] })
 	collectors := map[string]bool{}
 	for m, s := range values {
 		c := collectorOf(m.Name)
