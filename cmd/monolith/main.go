@@ -24,6 +24,7 @@ var version = "dev"
 // cli is the command line: a field a sub-command.
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Watch servers, keep their history and serve the pages."`
+	Rules   rulesCommand   `cmd:"" help:"List, test and describe the rules."`
 	Migrate migrateCommand `cmd:"" help:"Bring the store's schema up to this version and stop."`
 	Version versionCommand `cmd:"" help:"Print the version and stop."`
 }
