@@ -34,6 +34,7 @@ type Collector struct {
 	Check func(ctx context.Context, g *Gather) error
 
 	layouts *layouts // lists of names, shared by all servers; set by [Collectors]
+	words   *words   // short texts, likewise
 }
 
 // Session is the one connection to a monitored server as a collector sees it. Statements are bounded

@@ -33,8 +33,9 @@ func Collectors() []*Collector {
 		keysCollector(),
 		originsCollector(),
 	}
+	shared := newWords()
 	for _, c := range all {
-		c.layouts = newLayouts()
+		c.layouts, c.words = newLayouts(), shared
 	}
 	return all
 }

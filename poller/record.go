@@ -2,6 +2,7 @@ package poller
 
 import (
 	"bytes"
+	"slices"
 
 	"monolith"
 )
@@ -138,7 +139,7 @@ func (r *Recorder) addText(value []byte) {
 		return
 	}
 	r.sameTexts = false
-	r.texts = append(r.texts, printable(string(value)))
+	r.texts = append(r.texts, r.g.collector.words.text(value))
 }
 
 // Done puts the section into the snapshot and gives it, and whether its names and texts are those of
@@ -153,6 +154,9 @@ func (r *Recorder) Done() (section monolith.Section, same bool) {
 		m.layout = r.g.collector.layouts.share(r.fresh)
 	}
 	same = same && r.sameTexts && len(r.texts) == len(m.texts)
+	if !same && cap(r.texts) > len(r.texts)+len(r.texts)/8 {
+		r.texts = slices.Clone(r.texts) // it is kept for as long as nothing changes
+	}
 	m.texts = r.texts
 	section = monolith.Section{
 		Collector: r.g.collector.Name,

@@ -142,6 +142,9 @@ func (t *tail) memory(db *DB, s *monolith.Snapshot, sec *monolith.Section, w *wo
 		}
 		m.numIDs = append(m.numIDs, id)
 	}
+	if len(m.numbersAreTexts) == 0 {
+		m.numIDs = nil // they are all of m.ids
+	}
 	for i, id := range m.textIDs {
 		t.note(id, at, w)
 		m.namespace(sec.TextNames.At(i).Name)

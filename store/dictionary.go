@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"weak"
 
 	"monolith"
 	"monolith/store/history"
@@ -17,6 +18,7 @@ type dictionary struct {
 	metrics []monolith.Metric // by id; the first id is 1
 	byName  map[string][]history.MetricID
 	stored  int // ids up to this one are committed
+	lists   map[weak.Pointer[monolith.Names]][]history.MetricID
 }
 
 // maxName is how many characters of a name and of an instance are kept.
@@ -64,14 +66,28 @@ func (d *dictionary) put(id history.MetricID, m monolith.Metric) {
 	d.byName[m.Name] = append(d.byName[m.Name], id)
 }
 
-// list gives the ids of a list of names, new ones in the list's order.
+// list gives the ids of a list of names, new ones in the list's order. Servers that share a list of names share its ids,
+// which must not be changed.
 func (d *dictionary) list(names *monolith.Names) []history.MetricID {
-	ids := make([]history.MetricID, names.Len())
+	key := weak.Make(names)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if ids, ok := d.lists[key]; ok {
+		return ids
+	}
+	for k := range d.lists {
+		if k.Value() == nil {
+			delete(d.lists, k) // no server has them any more
+		}
+	}
+	ids := make([]history.MetricID, names.Len())
 	for i := range ids {
 		ids[i] = d.id(names.At(i))
 	}
+	if d.lists == nil {
+		d.lists = map[weak.Pointer[monolith.Names]][]history.MetricID{}
+	}
+	d.lists[key] = ids
 	return ids
 }
 

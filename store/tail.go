@@ -106,6 +106,10 @@ func (t *tail) put(p poll) {
 	if p.key {
 		t.key = len(t.polls)
 	}
+	if len(t.polls) == cap(t.polls) {
+		// By a part of what it will hold: doubled, the lists of hundreds of servers would be half empty.
+		t.polls = append(make([]poll, 0, len(t.polls)+tailPolls/4), t.polls...)
+	}
 	t.polls = append(t.polls, p)
 	t.bytes += int64(len(p.payload))
 }
