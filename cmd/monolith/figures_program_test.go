@@ -101,6 +101,33 @@ func (r *running) memory(t *testing.T) (now, peak float64) {
 	return float64(n) / megabyte, float64(p) / megabyte
 }
 
+// highest looks now and then at the memory, until it is stopped, and says the most.
+func (r *running) highest(t *testing.T, most *float64) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			now, _, err := figures.Resident(r.pid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			*most = max(*most, float64(now)/megabyte)
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
 // programRows are the size of the program and what it takes to watch three servers.
 func programRows(t *testing.T, b *bench) []figures.Row {
 	info, err := os.Stat(b.program)

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// The garbage collector stays as Go sets it, and GOGC and GOMEMLIMIT from the environment count. Half of GOGC would save
-// some ten of fifty megabytes, and collect once for each page of graphs instead of once in two. A limit by default could
-// only be wrong: three servers need 40 MB, a thousand need 600, and a limit below what is needed makes the collector
-// run all the time.
+// The garbage collector stays as Go sets it while the heap is small, and GOGC and GOMEMLIMIT from the environment count. Half
+// of GOGC would save some ten of fifty megabytes, and collect once for each page of graphs instead of once in two. With
+// hundreds of servers much lives for hours, and half of it again is enough room for what does not: see curb. A limit by
+// default could only be wrong: three servers need 40 MB, a thousand need 600, and a limit below what is needed makes the
+// collector run all the time.
 //
 // What it lacks is an end of the day: after the last page of a busy hour nothing makes garbage any more, so nothing is
 // collected for two minutes, and what is free then goes back to the system in small steps, down to twice of what lives. A
@@ -17,12 +18,30 @@ import (
 const (
 	// ebbEvery is how often idleness is looked for.
 	ebbEvery = 30 * time.Second
-	// ebbIdle is how many bytes an idle program takes in that time at most: the polls of some servers and a page that
-	// somebody left open.
+	// ebbIdle is how many bytes an idle program takes in that time at most, or half of what lives, if that is more: the polls
+	// of its servers and a page that somebody left open.
 	ebbIdle = 32 << 20
 	// ebbWorth is how many bytes must have been taken since the last time, and as many as live: giving back costs a
 	// collection, and so it is hardly one more than there would be.
 	ebbWorth = 16 << 20
+)
+
+const (
+	// curbEvery is how often the size of the heap and what is taken are looked at.
+	curbEvery = time.Second
+	// curbFrom is from how many bytes that live on garbage may take half as much again, and no longer as much. The heap of a
+	// few servers stays below.
+	curbFrom = 32 << 20
+	// curbRest is how long garbage may gather where a quarter of what lives is room for so long: with hundreds of servers each
+	// ten seconds. With a thousand each second it is not.
+	curbRest = 10 * time.Second
+)
+
+// How much garbage may gather, in per cent of what lives.
+const (
+	roomFree = 100 // Go's own
+	roomHalf = 50
+	roomLess = 25
 )
 
 // heap is the state of the memory, in bytes.
@@ -55,10 +74,49 @@ func ebb(ctx context.Context, read func() heap, giveBack func()) error {
 		case <-tick.C:
 		}
 		now := read()
-		if now.taken-before.taken <= ebbIdle && now.taken-last >= max(ebbWorth, now.live) {
+		if now.taken-before.taken <= max(ebbIdle, now.live/2) && now.taken-last >= max(ebbWorth, now.live) {
 			giveBack()
 			last = now.taken
 		}
 		before = now
 	}
+}
+
+// curb keeps a large heap tighter than Go does by itself, until ctx ends. Before it runs the room should be roomHalf: at the
+// start all servers are read at once, and it is not known how much of it will live.
+func curb(ctx context.Context, read func() heap, setRoom func(percent int) int) error {
+	tick := time.NewTicker(curbEvery)
+	defer tick.Stop()
+	room, before := roomHalf, read()
+	pace := float64(curbFrom) // bytes taken in a second, on average over some ten
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		now := read()
+		pace += (float64(now.taken-before.taken)/curbEvery.Seconds() - pace) / 10
+		before = now
+		if want := roomFor(now.live, pace, room); want != room {
+			setRoom(want)
+			room = want
+		}
+	}
+}
+
+// roomFor gives the room for garbage. What lies between two rooms stays with that in force, so that it does not go to and fro.
+func roomFor(live uint64, pace float64, room int) int {
+	gathers := pace * curbRest.Seconds()
+	switch l := float64(live); {
+	case live < curbFrom/2:
+		return roomFree
+	case live < curbFrom:
+		return room
+	case gathers < l/5:
+		return roomLess
+	case gathers > l/3 || room == roomFree:
+		return roomHalf
+	}
+	return room
 }

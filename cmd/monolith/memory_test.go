@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ func TestMemoryIsGivenBackWhenIdle(t *testing.T) {
 		"never busy":                 {5, []uint64{1, 1, 1, 1, 1, 1}, 0},
 		"a little for a long time":   {5, []uint64{4, 4, 4, 4, 4, 4, 4, 4, 4}, 2},
 		"much that lives":            {100, []uint64{25, 25, 25, 25, 25, 25, 25, 25, 25}, 2},
+		"a fleet, after its start":   {90, []uint64{500, 40, 40, 40, 40}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -42,6 +44,43 @@ func TestMemoryIsGivenBackWhenIdle(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestLargeHeapIsKeptTighter(t *testing.T) {
+	const mega = 1 << 20
+	for name, c := range map[string]struct {
+		live  uint64  // megabytes
+		pace  float64 // megabytes a second
+		room  int     // in force
+		wants int
+	}{
+		"three servers":                      {12, 1, roomHalf, roomFree},
+		"between few and many":               {20, 1, roomHalf, roomHalf},
+		"between many and few":               {20, 1, roomFree, roomFree},
+		"two hundred at the start":           {60, 100, roomHalf, roomHalf},
+		"two hundred each ten seconds":       {80, 1.2, roomHalf, roomLess},
+		"a little more":                      {80, 2, roomLess, roomLess},
+		"a thousand each second":             {400, 45, roomLess, roomHalf},
+		"few become many":                    {40, 0.5, roomFree, roomLess},
+		"few become many that take a lot":    {40, 1.2, roomFree, roomHalf},
+		"somebody looks at pages of a fleet": {80, 60, roomLess, roomHalf},
+	} {
+		if got := roomFor(c.live*mega, c.pace*mega, c.room); got != c.wants {
+			t.Errorf("%s: the room is %d %%, want %d %%", name, got, c.wants)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute+curbEvery/2)
+		defer stop()
+		h, set := heap{live: 80 << 20}, []int(nil)
+		read := func() heap { h.taken += 1 << 20; return h }
+		if err := curb(ctx, read, func(percent int) int { set = append(set, percent); return 0 }); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{roomLess}; !slices.Equal(set, want) {
+			t.Errorf("the room was set to %v, want %v", set, want)
+		}
+	})
 }
 
 func TestHeapIsRead(t *testing.T) {

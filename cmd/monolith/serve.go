@@ -40,6 +40,9 @@ type serveCommand struct {
 // Run serves until ctx ends, then stops in order: the pages, the poller, the store.
 func (c *serveCommand) Run(ctx context.Context, con console, args arguments) (err error) {
 	log := slog.New(slog.NewTextHandler(con.err, &slog.HandlerOptions{Level: c.LogLevel}))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(roomHalf) // until curb knows better
+	}
 	servers, err := c.servers(log, args)
 	if err != nil {
 		return err
@@ -216,6 +219,9 @@ func (a *app) run(ctx context.Context, l net.Listener) error {
 	parts.Go(func() error { return a.alerts.Run(ctx) })
 	parts.Go(func() error { return a.web.Serve(ctx, l) })
 	parts.Go(func() error { return ebb(ctx, readHeap, debug.FreeOSMemory) })
+	if os.Getenv("GOGC") == "" {
+		parts.Go(func() error { return curb(ctx, readHeap, debug.SetGCPercent) })
+	}
 	parts.Go(func() error { // a store that ends by itself ends everything
 		select {
 		case err := <-stored:
