@@ -366,3 +366,27 @@ func connectTo(t *testing.T, s *replay.Server, n int) {
 		}
 	}
 }
+
+// A column that says of itself that it is a number and never NULL may be NULL all the same (the lag of MySQL 8.0's
+// SHOW REPLICA STATUS): it is no value, and costs no other.
+func TestNullInANumber(t *testing.T) {
+	t.Parallel()
+	s := replay.Start(t, healthy().With("SHOW REPLICA STATUS", replay.Table(
+		[]string{"Replica_IO_Running", "Replica_SQL_Running", "Seconds_Behind_Source", "Last_IO_Errno", "Last_SQL_Errno", "Relay_Log_Space", "Channel_Name"},
+		[]string{"Yes", "Yes", "7", "0", "1062", "5000000000", ""})))
+	d := drive(t, s, 10*time.Second)
+	for _, name := range []string{"Seconds_Behind_Source", "Last_SQL_Errno", "Relay_Log_Space"} {
+		s.Set(replay.Typed(name, 8).On("SHOW REPLICA STATUS"))
+	}
+	if snap := d.poll(t); len(snap.Replicas) != 1 || snap.Replicas[0].Lag == nil || *snap.Replicas[0].Lag != 7 || snap.Replicas[0].SQLErrno != 1062 {
+		t.Fatalf("%+v, %+v", describe(snap), snap.Replicas)
+	}
+	s.Set(replay.Null("Seconds_Behind_Source").On("SHOW REPLICA STATUS"))
+	snap := d.poll(t)
+	if !snap.Polled || len(snap.Problems) > 0 || len(snap.Replicas) != 1 {
+		t.Fatalf("%+v, %+v", describe(snap), snap.Replicas)
+	}
+	if r := snap.Replicas[0]; r.Lag != nil || r.Delay != nil || find(snap, "replica.lag", "") == "0" || r.SQLErrno != 1062 {
+		t.Errorf("lag %v, delay %v, %s", r.Lag, r.Delay, find(snap, "replica.lag", ""))
+	}
+}
