@@ -90,6 +90,9 @@ func LoadOwn(f File) (*Catalogue, error) {
 // so that the others go on.
 func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (*Catalogue, map[string]error) {
 	wrong := map[string]error{}
+	if next, err := load(c.files, own, known); err == nil {
+		return next, wrong
+	}
 	var good []monolith.OwnRule
 	for _, o := range own {
 		if _, err := load(c.files, []monolith.OwnRule{o}, known); err != nil {

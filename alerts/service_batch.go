@@ -83,6 +83,7 @@ func (b *builder) take(t *Transition) {
 		a.Level, a.Peak, a.Changed, a.Unknown = t.To, max(a.Peak, t.To), b.at, ""
 		if t.Alert != nil {
 			a.Title, a.Summary, a.Text, a.Formula, a.Values, a.Remedy = t.Alert.Title, t.Alert.Summary, t.Alert.Text, t.Alert.Formula, t.Alert.Values, t.Alert.Remedy
+			b.addReplicas(a)
 		}
 		b.quieten(a)
 		b.event(a, kind, "", t.Text, b.quiet(a))

@@ -268,8 +268,15 @@ func (w *world) at() time.Time {
 	return w.now
 }
 
-// poll polls the server one interval later.
+// poll polls the server one interval later and judges it.
 func (w *world) poll() {
+	snap := w.take()
+	w.engine.SetLong(w.server.ID, w.longValues())
+	w.events = append(w.events, w.engine.Observe(w.server, w.state, snap)...)
+}
+
+// take makes the next poll.
+func (w *world) take() *monolith.Snapshot {
 	w.now = w.at().Add(w.interval)
 	w.elapsed += w.interval
 	w.seq++
@@ -286,8 +293,7 @@ func (w *world) poll() {
 	}
 	w.put(snap)
 	w.state = w.state.With(snap)
-	w.engine.SetLong(w.server.ID, w.longValues())
-	w.events = append(w.events, w.engine.Observe(w.server, w.state, snap)...)
+	return snap
 }
 
 // put fills the snapshot with sections, rows, problems and costs.
