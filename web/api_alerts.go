@@ -74,7 +74,7 @@ func (s *Server) alertView(a *monolith.Alert) alertView {
 	if !a.Open() {
 		v.State, end = "closed", a.Closed
 	}
-	v.For = max(0, end.Sub(a.Opened).Seconds())
+	v.For = max(0, end.Sub(a.Opened)).Truncate(time.Millisecond).Seconds()
 	return v
 }
 
