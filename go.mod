@@ -24,6 +24,15 @@ require (
 )
 
 require (
+	github.com/PagerDuty/go-pagerduty v1.8.0
+	github.com/google/go-querystring v1.1.0 // indirect
+	github.com/mattn/go-colorable v0.1.14 // indirect
+	github.com/nicholas-fedor/shoutrrr v0.13.2
+	github.com/wneessen/go-mail v0.8.1
+	golang.org/x/term v0.48.0 // indirect
+)
+
+require (
 	github.com/arran4/golang-ical v0.3.4
 	github.com/gorilla/feeds v1.2.0
 	github.com/mmcdole/gofeed v1.4.2
