@@ -22,6 +22,7 @@ type RuleInfo struct {
 	Inputs   []string          `json:"inputs"` // every name that it reads
 	Source   string            `json:"-"`      // the YAML of a user's rule
 	Runbook  string            `json:"runbook,omitempty"`
+	Graph    string            `json:"graph,omitempty"` // of the catalogue, by its id or plan number, that shows what it judges
 	Labels   map[string]string `json:"labels,omitempty"`
 }
 

@@ -20,6 +20,7 @@ type Drawing struct {
 	Times  []int64         `json:"t"` // unix seconds at which each step begins
 	Panels []PanelDrawing  `json:"panels"`
 	Marks  []monolith.Mark `json:"marks"`
+	Bands  []Band          `json:"bands,omitempty"` // times in which something was wrong
 	// Note says why there is nothing to draw ("MySQL 8.0 has no query cache"); then Panels is empty.
 	Note string `json:"note,omitempty"`
 }
@@ -33,7 +34,9 @@ type PanelDrawing struct {
 	Max   *float64 `json:"max,omitempty"`
 	Log   bool     `json:"log,omitempty"`
 	Lines []Line   `json:"lines"`
-	Note  string   `json:"note,omitempty"` // why nothing is drawn here
+	// Limits are numbers that others compare the lines with; drawing a graph sets none.
+	Limits []Limit `json:"limits,omitempty"`
+	Note   string  `json:"note,omitempty"` // why nothing is drawn here
 }
 
 // hasRight reports whether anything is drawn on the right axis.

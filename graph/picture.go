@@ -211,6 +211,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 		c.line([]point{{tx, top + 6}, {tx, bottom}}, k.grid, 1, false)
 		c.text(tx, bottom+14, tick.label, "middle", k.faint, fontSize, false)
 	}
+	d.paintBands(c, k, x, top+6, bottom)
 	strips := 0
 	lower := []float64(nil) // upper edge of the stacked line before
 	for i := range pd.Lines {
@@ -232,6 +233,7 @@ func (d *Drawing) paintPanel(c canvas, p Picture, pd *PanelDrawing, top float64)
 			lower = stacked[i]
 		}
 	}
+	pd.paintLimits(c, k, left, right, ly, ry)
 	d.paintMarks(c, p, x, signs, bottom)
 	if pd.Note != "" {
 		c.text((left+right)/2, (top+bottom)/2, clean(pd.Note), "middle", k.faint, fontSize+1, false)
@@ -269,6 +271,16 @@ func (d *Drawing) axes(pd *PanelDrawing, stacked [][]float64) (left, right scale
 			if !math.IsNaN(v) {
 				side[0], side[1] = math.Min(side[0], v), math.Max(side[1], v)
 			}
+		}
+	}
+	for i := range pd.Limits {
+		l := &pd.Limits[i]
+		side := &ends[0]
+		if l.Right {
+			side = &ends[1]
+		}
+		if l.near(side[0], side[1]) {
+			side[0], side[1] = math.Min(side[0], l.Value), math.Max(side[1], l.Value)
 		}
 	}
 	rightMax := (*float64)(nil)

@@ -122,6 +122,9 @@ func (s *Server) draw(ctx context.Context, server *monolith.Server, v view, grap
 	if err != nil {
 		return nil, err
 	}
+	if err := s.judgeDrawings(ctx, server, v, drawn); err != nil {
+		return nil, err
+	}
 	marks, err := s.marksOf(ctx, []monolith.Server{*server}, monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
 	if err != nil {
 		return nil, err

@@ -26,12 +26,12 @@ var views = sync.OnceValue(func() map[string]*template.Template {
 	if err != nil {
 		panic(fmt.Sprintf("web: templates: %v", err))
 	}
-	common := []string{"templates/frame.html", "templates/parts.html"}
+	common := []string{"templates/frame.html", "templates/parts.html", "templates/alert_parts.html"}
 	all := make(map[string]*template.Template, len(names))
 	for _, name := range names {
 		if !slices.Contains(common, name) {
 			all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(
-				template.New("").Funcs(viewFuncs).ParseFS(templateFiles, append(common, name)...))
+				template.New("").Funcs(viewFuncs).Funcs(alertFuncs).ParseFS(templateFiles, append(common, name)...))
 		}
 	}
 	return all
@@ -51,10 +51,15 @@ type pageBase struct {
 
 	Unread []string // what a store that does not answer could not tell
 
+	// Judged says that there is a rule engine; Alarm is what is open.
+	Judged bool
+	Alarm  alarm
+
 	// Scripted says that the bundle was built: graphs are then drawn in the browser.
 	Scripted      bool
 	CSS, JS, Icon string
 
+	by       string // the name that this browser gave last
 	location *time.Location
 	link     func(parts ...string) string
 	trouble  func() *storeTrouble
@@ -66,6 +71,7 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 		Title: title, Nav: nav, URL: r.URL, Now: s.now(), location: time.UTC, link: s.link, trouble: s.trouble,
 		CSS: s.link("assets", s.assets.path("app.css")), Icon: s.link("assets", s.assets.path("icon.svg")),
 	}
+	b.Judged, b.Alarm, b.by = s.alerts != nil, s.alarm(), rememberedName(r)
 	if js := s.assets.path("app.js"); js != "" {
 		b.Scripted, b.JS = true, s.link("assets", js)
 	}
@@ -118,6 +124,16 @@ var flashes = map[string]string{
 	"unnoted":  "The note is gone.",
 	"deleted":  "Deleted.",
 	"arranged": "The order was changed.",
+
+	"acked":       "The alert is acknowledged.",
+	"taken":       "The alert is taken.",
+	"silenced":    "Nobody is told of the alert until the silence ends. It still stands here.",
+	"unsilenced":  "The silence has ended.",
+	"alert-noted": "The note stands in the alert's history.",
+	"limits":      "The rule's settings are kept. They hold from the next poll on.",
+	"copied":      "The settings of rules were copied.",
+	"rule-saved":  "The rule is kept and judges from the next poll on.",
+	"quiet-saved": "Kept. Alerts are still judged and shown, but nobody is told meanwhile.",
 }
 
 // unread notes what a store that does not answer could not tell; other errors it gives back.

@@ -51,6 +51,8 @@ func (s *Server) pages(r chi.Router) {
 	get("/settings", s.settingsPage)
 	post("/settings/retention", s.saveRetention)
 	post("/settings/groups", s.saveGroupForm)
+
+	s.alertPages(get, post)
 }
 
 // serversPage leads to the first page, which lists the servers: people cut addresses short.

@@ -46,7 +46,7 @@ func (s *Server) serverPage(r *http.Request, key, title string) (serverPage, err
 		usual = 15 * time.Minute // there is no more yet
 	}
 	p.Range = p.readRange(usual)
-	p.Tabs = tabsOf(p.State)
+	p.Tabs = s.alertsTab(tabsOf(p.State), srv.ID)
 	return p, nil
 }
 
@@ -106,7 +106,8 @@ type overview struct {
 	Replicas []monolith.Replica
 	// ReplicasAsOf is when Replicas were read; zero while they are the present state.
 	ReplicasAsOf time.Time
-	Twin         string // another server of the same address; looked for where one was just added or changed
+	Open         []alertRow // alerts
+	Twin         string     // another server of the same address; looked for where one was just added or changed
 }
 
 func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
@@ -114,7 +115,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data := overview{serverPage: p}
+	data := overview{serverPage: p, Open: s.openOf(p.Server.ID)}
 	if done := p.Param("done"); done == "added" || done == "saved" {
 		data.Twin, err = s.twin(r.Context(), &p.Server)
 		if err = data.unread(err, "whether the address is watched already"); err != nil {

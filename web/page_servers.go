@@ -24,6 +24,10 @@ type serversPage struct {
 	Filter  serverFilter
 	AllName []monolith.Group
 
+	Open     []alertRow // causes that are open, as far as they fit
+	MoreOpen int
+	Alerts   alertCounts
+
 	Pages, PageNumber int // of a list that does not fit one
 }
 
@@ -35,13 +39,14 @@ type serverCounts struct {
 // serverFilter is what the address chooses.
 type serverFilter struct {
 	Search, Group, State, Environment string
+	Level                             string // of open alerts, or "unknown": some rule can't be evaluated
 	Sort                              string
 	Descending                        bool
 }
 
 // Any reports whether something is left out.
 func (f serverFilter) Any() bool {
-	return f.Search != "" || f.Group != "" || f.State != "" || f.Environment != ""
+	return f.Search != "" || f.Group != "" || f.State != "" || f.Environment != "" || f.Level != ""
 }
 
 // groupRows is one group's servers.
@@ -74,6 +79,9 @@ type serverRow struct {
 	Change   *monolith.Change
 	Polled   time.Time
 	AgeLook  string
+	Level    monolith.Level // the worst that is open
+	Alerts   int            // open ones
+	Unknown  int            // rules that can't be evaluated
 }
 
 // ShowEnvironment reports whether the environment tells something that the group does not.
@@ -133,6 +141,7 @@ func (s *Server) firstPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	data.Flat = r.URL.Query().Get("by") == "none"
 	rows := s.rows(servers, data.Now)
+	s.openCauses(&data, servers)
 	rows = data.narrow(rows)
 	data.Shown = len(rows)
 	many := data.Shown > rowsOfPage
@@ -159,13 +168,14 @@ func (s *Server) serverRowsPart(w http.ResponseWriter, r *http.Request) error {
 	data := serversPage{pageBase: s.pageBase(r, "Servers", "servers"), Columns: serverColumns, Flat: true}
 	rows := s.rowsOf(servers, data.Now, func(srv *monolith.Server) bool { return wanted[srv.Name] })
 	data.Counts = s.countAll(servers, data.Now)
+	data.Alerts = s.countAlerts(servers, "", "")
 	data.Groups, data.Shown = []groupRows{{Rows: rows}}, len(rows)
 	return s.show(w, r, http.StatusOK, "servers", "live", &data)
 }
 
 func filterOf(r *http.Request) serverFilter {
 	q := r.URL.Query()
-	f := serverFilter{Search: strings.TrimSpace(q.Get("q")), Group: strings.Trim(q.Get("group"), "/"), State: q.Get("state"), Environment: q.Get("env")}
+	f := serverFilter{Search: strings.TrimSpace(q.Get("q")), Group: strings.Trim(q.Get("group"), "/"), State: q.Get("state"), Environment: q.Get("env"), Level: q.Get("level")}
 	f.Sort, f.Descending = strings.CutPrefix(q.Get("sort"), "-")
 	return f
 }
@@ -183,6 +193,7 @@ func (s *Server) rowsOf(servers []monolith.Server, now time.Time, want func(*mon
 		}
 	}
 	s.addChanges(rows)
+	s.addAlerts(rows, servers)
 	return rows
 }
 
@@ -249,7 +260,7 @@ func (d *serversPage) narrow(rows []serverRow) []serverRow {
 			continue
 		}
 		d.Counts.add(r.Health)
-		if d.Filter.State != "" && r.Health.Filter != d.Filter.State {
+		if d.Filter.State != "" && r.Health.Filter != d.Filter.State || !r.hasLevel(d.Filter.Level) {
 			continue
 		}
 		if needle != "" && !strings.Contains(strings.ToLower(strings.Join(append([]string{r.Server.Name, r.Server.Group, r.Role.Word,

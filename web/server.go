@@ -91,6 +91,8 @@ type Server struct {
 	metrics      *metrics
 	assets       *assets
 	availability availability
+	unknowns     unknowns
+	judging      judging
 	room         room          // where lines are worked out
 	tests        chan struct{} // holds one entry for each connection test that runs
 	root         *chi.Mux

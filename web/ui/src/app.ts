@@ -1,6 +1,7 @@
 // The script of every page. Each part looks for its own elements and does nothing where they are not.
 
 import "uplot/dist/uPlot.min.css";
+import { alertPages } from "./alerts";
 import { graphEditor } from "./editor";
 import { serverForm } from "./form";
 import { serverPages } from "./graphs";
@@ -20,6 +21,7 @@ serverPages();
 fillZones();
 graphEditor();
 serverForm();
+alertPages();
 
 // On a narrow screen the present tab may stand outside of what is seen.
 const tab = document.querySelector<HTMLElement>(".tabs [aria-current]"), tabs = tab?.parentElement;

@@ -1,8 +1,9 @@
 // One panel of a drawing as an interactive plot.
 
 import uPlot from "uplot";
-import { type Drawing, type Line, type Mark, type Panel, stateOf } from "./drawing";
+import { type Band, type Drawing, type Limit, type Line, type Mark, type Panel, stateOf } from "./drawing";
 import { extent, type Layer, type Layers, layersOf } from "./layers";
+import { drawBands, drawLimits } from "./judged";
 import { lineColour, lineDash, type Palette, withAlpha } from "./palette";
 import { axisLabels, axisTicks, axisUnit, increments, tick } from "./units";
 import { tickLabels, timeTicks } from "./zone";
@@ -51,6 +52,12 @@ export class Chart {
 
   destroy(): void {
     this.plot.destroy();
+  }
+
+  // bandsAt gives the alerts that were open at a place on the plot.
+  bandsAt(x: number): Band[] {
+    const t = this.plot.posToVal(x, "x") * 1000;
+    return (this.drawing.bands ?? []).filter((b) => Date.parse(b.from) <= t && (!b.to || t < Date.parse(b.to)));
   }
 
   // marksAt gives the marks within a few pixels of a place on the plot.
@@ -105,8 +112,8 @@ export class Chart {
       legend: { show: false },
       scales: {
         x: { time: true, range: () => [this.options.from, this.options.to] },
-        y: { ...log, range: () => extent(this.layers.columns, places("y"), this.panel.min, this.panel.max, panel.log) },
-        r: { range: () => extent(this.layers.columns, places("r"), 0) },
+        y: { ...log, range: () => extent(this.layers.columns, places("y"), this.panel.min, this.panel.max, panel.log, this.limits(false)) },
+        r: { range: () => extent(this.layers.columns, places("r"), 0, undefined, false, this.limits(true)) },
       },
       cursor: {
         drag: { x: true, y: false, setScale: false },
@@ -124,10 +131,14 @@ export class Chart {
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           options.onZoom(from, to);
         }],
-        drawAxes: [(u) => this.drawStrips(u)],
-        draw: [(u) => { this.drawUnits(u); this.drawMarks(u); }],
+        drawAxes: [(u) => { drawBands(u, this.drawing, palette); this.drawStrips(u); }],
+        draw: [(u) => { this.drawUnits(u); drawLimits(u, this.panel.limits ?? [], palette); this.drawMarks(u); }],
       },
     };
+  }
+
+  private limits(right: boolean): Limit[] {
+    return (this.panel.limits ?? []).filter((l) => !!l.right === right);
   }
 
   private addSeries(series: uPlot.Series[], bands: uPlot.Band[], layer: Layer): void {

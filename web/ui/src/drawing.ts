@@ -29,6 +29,25 @@ export interface Line {
   stats: Stats;
 }
 
+export type Level = "info" | "warn" | "critical" | "ok";
+
+// Limit is a number that a rule compares lines with.
+export interface Limit {
+  value: number;
+  level: Level;
+  name: string;
+  right?: boolean;
+  always?: boolean;
+}
+
+// Band is a time in which an alert was open; without to it still is.
+export interface Band {
+  from: string;
+  to?: string;
+  level: Level;
+  text: string;
+}
+
 export interface Panel {
   title: string;
   unit: string;
@@ -37,6 +56,7 @@ export interface Panel {
   max?: number;
   log?: boolean;
   lines: Line[] | null;
+  limits?: Limit[];
   note?: string;
 }
 
@@ -58,6 +78,7 @@ export interface Drawing {
   to: string;
   step: number;
   tier: string;
+  bands?: Band[];
   t: number[] | null;
   panels: Panel[] | null;
   marks: Mark[] | null;
@@ -135,6 +156,12 @@ export function appendTail(old: Drawing, tail: Drawing, from: number): boolean {
       line.stats = statsOf(line);
     }),
   );
+  const bands = new Map([...(old.bands ?? []), ...(tail.bands ?? [])].map((b) => [b.from + b.text, b]));
+  old.bands = [...bands.values()];
+  panels.forEach((p, i) => {
+    if (fresh[i]!.limits) p.limits = fresh[i]!.limits;
+    else delete p.limits;
+  });
   const known = new Set((old.marks ?? []).map((m) => m.kind + m.id + m.at));
   old.marks = (old.marks ?? []).concat((tail.marks ?? []).filter((m) => !known.has(m.kind + m.id + m.at)));
   old.from = new Date(Math.max(from, old.t[0] ?? from) * 1000).toISOString();

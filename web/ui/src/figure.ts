@@ -167,9 +167,11 @@ export class GraphFigure {
     const over = b.chart?.plot.over.getBoundingClientRect();
     if (!over) return;
     const marks = b.chart!.marksAt(e.clientX - over.left);
-    b.tip.hidden = marks.length === 0;
-    if (marks.length === 0) return;
-    b.tip.replaceChildren(...marks.slice(0, 6).map((m) =>
+    // At the foot of the plot the grounds behind it say what they are.
+    const bands = e.clientY > over.bottom - 10 ? b.chart!.bandsAt(e.clientX - over.left) : [];
+    b.tip.hidden = marks.length + bands.length === 0;
+    if (b.tip.hidden) return;
+    b.tip.replaceChildren(...bands.slice(0, 6).map((band) => el("div", {}, el("strong", {}, band.level), ` ${band.text}`)), ...marks.slice(0, 6).map((m) =>
       el("div", {}, el("strong", {}, m.kind), ` ${m.text} `, el("span", { class: "muted" }, full(Date.parse(m.at) / 1000, currentZone())))));
     const box = b.plot.getBoundingClientRect();
     const x = e.clientX - box.left;

@@ -1,4 +1,4 @@
-// Ctrl-K: jump to a server, a graph, variable or status value of the server at hand, or a page.
+// Ctrl-K: jump to a server, an open alert, a rule, a graph, variable or status value of the server at hand, or a page.
 
 import { el } from "./dom";
 import { at, getJSON } from "./net";
@@ -13,20 +13,25 @@ let places: Promise<Place[]> | null = null;
 
 async function load(): Promise<Place[]> {
   const server = document.querySelector<HTMLElement>(".head[data-server]")?.dataset.server;
-  const [servers, own, graphs] = await Promise.all([
+  const nothing = { rules: [], alerts: [] };
+  const [servers, own, graphs, rules, alerts] = await Promise.all([
     getJSON<{ servers: { name: string; group: string }[] }>(at("api", "v1", "servers") + "?limit=5000"),
     getJSON<{ graphs: { id: string; title: string }[] }>(at("api", "v1", "graphs")).catch(() => ({ graphs: [] })), // an outage of the store hides no server
     server ? getJSON<{ graphs: { id: string; title: string }[] }>(at("api", "v1", "servers", server, "graphs")) : null,
+    getJSON<{ rules: { id: string; title: string }[] }>(at("api", "v1", "rules") + "?limit=1000").catch(() => nothing),
+    getJSON<{ alerts: { id: number; title: string; server: string; instance: string; level: string }[] }>(at("api", "v1", "alerts") + "?limit=200").catch(() => nothing),
   ]);
   const list: Place[] = [];
   if (server) {
-    for (const tab of ["graphs", "changes", "replication", "processes", "status", "variables", "schemas", "accounts", "monitoring", "edit"])
+    for (const tab of ["graphs", "alerts", "changes", "replication", "processes", "status", "variables", "schemas", "accounts", "monitoring", "edit"])
       list.push({ text: `${server} · ${tab}`, kind: "tab", href: at("servers", server, tab) });
     for (const g of graphs?.graphs ?? []) list.push({ text: `${server} · ${g.title}`, kind: "graph", href: at("servers", server, "graphs", g.id) });
   }
   for (const s of servers.servers) list.push({ text: s.name, kind: s.group || "server", href: at("servers", s.name) });
   if (!server) for (const g of own.graphs) list.push({ text: g.title, kind: "graph", href: at("graphs", g.id) });
-  list.push({ text: "Servers", kind: "page", href: at() }, { text: "Graphs of your own", kind: "page", href: at("graphs") }, { text: "New graph", kind: "page", href: at("graphs", "new") },
+  for (const a of alerts.alerts) list.push({ text: [a.title, a.instance, a.server].filter(Boolean).join(" · "), kind: `open alert, ${a.level}`, href: at("alerts", String(a.id)) });
+  for (const r of rules.rules) list.push({ text: r.title, kind: `rule ${r.id}`, href: at("rules", r.id) });
+  list.push({ text: "Servers", kind: "page", href: at() }, { text: "Alerts", kind: "page", href: at("alerts") }, { text: "Rules", kind: "page", href: at("rules") }, { text: "Quiet times: silences, maintenance", kind: "page", href: at("quiet") }, { text: "Graphs of your own", kind: "page", href: at("graphs") }, { text: "New graph", kind: "page", href: at("graphs", "new") },
     { text: "Add a server", kind: "page", href: at("servers", "new") }, { text: "Settings", kind: "page", href: at("settings") });
   return list;
 }
@@ -68,7 +73,7 @@ function rank(place: Place, words: string[]): number {
 // openJumper shows the box.
 export function openJumper(): void {
   if (document.querySelector("#jumper")) return;
-  const input = el("input", { type: "search", placeholder: document.querySelector(".head[data-server]") ? "Server, graph, variable, status value …" : "Server, graph, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
+  const input = el("input", { type: "search", placeholder: document.querySelector(".head[data-server]") ? "Server, graph, alert, rule, variable, status value …" : "Server, graph, alert, rule, page …", "aria-label": "Jump to", role: "combobox", "aria-expanded": "true", "aria-controls": "jump-list", autocomplete: "off" });
   const list = el("ul", { id: "jump-list", role: "listbox", "aria-label": "Places" });
   const none = el("p", { class: "none", role: "status" });
   const d = el("dialog", { id: "jumper", class: "jumper", "aria-label": "Jump to" }, input, list, none);

@@ -5,7 +5,7 @@ import { at } from "./net";
 import { openJumper } from "./jump";
 
 const help: [string, string][] = [
-  ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server, graph or page, and to values of the server at hand"], ["g s", "servers"], ["g g", "graphs of your own"], ["g c", "settings"],
+  ["?", "this help"], ["/", "search on the page"], ["Ctrl K", "jump to a server, graph, rule, alert or page, and to values of the server at hand"], ["g s", "servers"], ["g a", "alerts"], ["g r", "rules"], ["g g", "graphs of your own"], ["g c", "settings"],
   ["t", "range and time zone"], ["← →", "earlier, later"], ["− +", "zoom out, in"], ["Backspace", "the range before"], ["k", "wall mode: large, without bars"], ["Esc", "close; else the range before, or a step up"], ["click", "on a number: copy its exact value"],
 ];
 
@@ -32,7 +32,7 @@ export function wireKeys(): void {
     if (typing(e) || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
     if (first === "g") {
       first = "";
-      const to: Record<string, string> = { s: at(), g: at("graphs"), c: at("settings") };
+      const to: Record<string, string> = { s: at(), a: at("alerts"), r: at("rules"), g: at("graphs"), c: at("settings") };
       if (to[e.key]) location.href = to[e.key]!;
       return;
     }

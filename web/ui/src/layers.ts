@@ -1,6 +1,6 @@
 // From a panel of a drawing to the columns of a plot: stacking, bands, ghosts. Pure: no page, no colour.
 
-import { type Drawing, type Line, type Panel, type Style, labelOf } from "./drawing";
+import { type Drawing, type Limit, type Line, type Panel, type Style, labelOf } from "./drawing";
 
 export type Column = (number | null)[];
 
@@ -105,7 +105,8 @@ export function layersOf(drawing: Drawing, panel: Panel, show: (line: Line) => b
 
 // extent gives the ends of an axis: from 0, with room above, or the panel's own ends. An axis without
 // any value runs from 0 to 1.
-export function extent(columns: Column[], places: number[], fixedMin?: number, fixedMax?: number, log = false): [number, number] {
+// Limits within reach are kept in sight.
+export function extent(columns: Column[], places: number[], fixedMin?: number, fixedMax?: number, log = false, limits: Limit[] = []): [number, number] {
   let min = Infinity, max = -Infinity, least = Infinity;
   for (const p of places) {
     for (const v of columns[p] ?? []) {
@@ -114,6 +115,12 @@ export function extent(columns: Column[], places: number[], fixedMin?: number, f
       if (v > max) max = v;
       if (v > 0 && v < least) least = v;
     }
+  }
+  for (const l of limits) {
+    if (!near(l, Math.min(min, 0), Math.max(max, 0))) continue;
+    min = Math.min(min, l.value);
+    max = Math.max(max, l.value);
+    if (l.value > 0) least = Math.min(least, l.value);
   }
   if (log) {
     if (least === Infinity) return [1, 10];
@@ -125,4 +132,12 @@ export function extent(columns: Column[], places: number[], fixedMin?: number, f
   let high = fixedMax ?? (max > 0 ? max * 1.08 : 0);
   if (high <= low) high = low + 1;
   return [low, high];
+}
+
+const limitReach = 2; // how far beyond the greatest value a limit may lie and still be drawn
+
+// near says whether a limit is drawn with values that end at these: one far away would press them into a flat line.
+export function near(l: Limit, low: number, high: number): boolean {
+  if (l.always) return true;
+  return l.value >= 0 ? high > 0 && l.value <= high * limitReach : low < 0 && l.value >= low * limitReach;
 }

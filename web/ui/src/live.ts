@@ -54,6 +54,8 @@ export async function refreshParts(): Promise<void> {
     const next = fresh.getElementById(old.id);
     if (!next) continue;
     if (old.contains(document.activeElement) || old.matches(":hover") && getSelection()?.type === "Range") continue;
+    // What was unfolded stays so.
+    for (const d of old.querySelectorAll<HTMLDetailsElement>("details[open][id]")) next.querySelector(`#${CSS.escape(d.id)}`)?.setAttribute("open", "");
     if (old.innerHTML !== next.innerHTML) {
       const top = old.scrollTop;
       old.replaceChildren(...document.adoptNode(next).childNodes);

@@ -2,7 +2,7 @@
 
 import { arrange, arranging, markDraggable } from "./arrange";
 import { byId } from "./dom";
-import { watch } from "./live";
+import { refreshParts, watch } from "./live";
 import { at, getPage } from "./net";
 import { menu } from "./rowmenu";
 import { Sparks } from "./sparks";
@@ -13,7 +13,11 @@ export function serversPage(): void {
   if (!table) return;
   const sparks = new Sparks();
   const rows = new Rows(table, sparks);
-  watch([], (polled) => rows.polled(polled.map((p) => p.server)), () => void reload(sparks).catch(() => undefined));
+  const causes = calmCauses();
+  watch([], (polled) => {
+    rows.polled(polled.map((p) => p.server));
+    causes();
+  }, () => void reload(sparks).catch(() => undefined));
   arrange(table);
   document.addEventListener("monolith:refused", () => void reload(sparks)); // what was carried goes back
   table.addEventListener("click", (e) => {
@@ -23,6 +27,18 @@ export function serversPage(): void {
       menu(link);
     }
   });
+}
+
+// calmCauses gives what reads the open alerts again, at most every few seconds.
+function calmCauses(): () => void {
+  let due = 0, read = 0;
+  return () => {
+    if (due || document.hidden || !byId("open-causes")) return;
+    due = window.setTimeout(() => {
+      read = Date.now();
+      refreshParts().catch(() => undefined).finally(() => (due = 0));
+    }, Math.max(500, read + 5000 - Date.now()));
+  };
 }
 
 // Rows replaces what changed in the rows on screen, at most once a second.
