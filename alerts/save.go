@@ -92,8 +92,13 @@ func (e *Engine) Save(id monolith.ServerID) ([]byte, error) {
 	if err := errors.Join(gob.NewEncoder(w).Encode(saved), w.Close()); err != nil {
 		return nil, fmt.Errorf("alerts: save: %w", err)
 	}
-	out := append([]byte{'M', 'A', savedVersion}, binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body.Bytes()))...)
-	return append(out, body.Bytes()...), nil
+	return sealed(body.Bytes()), nil
+}
+
+// sealed puts the mark, the version and the checksum before a body.
+func sealed(body []byte) []byte {
+	out := append([]byte{'M', 'A', savedVersion}, binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body))...)
+	return append(out, body...)
 }
 
 func (s *serverState) saved() *savedServer {
