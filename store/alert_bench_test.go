@@ -73,3 +73,25 @@ func BenchmarkAlertQueries(b *testing.B) {
 		run("nothing-due", 0, func() (int, error) { d, err := s.db.ClaimDeliveries(ctx, origin, "w", 10); return len(d), err })
 	})
 }
+
+// BenchmarkCommitAlerts is the first minute with a fleet: each server opens some alerts, with their messages and the engine's
+// memory.
+func BenchmarkCommitAlerts(b *testing.B) {
+	benchEngines(b, func(b *testing.B, s *bench) {
+		id := s.server("db").ID
+		state := make([]byte, 4096)
+		for b.Loop() {
+			batch := &monolith.AlertBatch{At: origin, States: map[monolith.ServerID][]byte{id: state}}
+			for range 3 {
+				a, e := newAlert(id, "r", monolith.LevelWarn, origin)
+				batch.Alerts, batch.Events = append(batch.Alerts, a), append(batch.Events, e)
+				batch.Deliveries = append(batch.Deliveries, &monolith.AlertBatchDelivery{Delivery: monolith.Delivery{Channel: 1, Payload: state[:1000]}, Of: []*monolith.Alert{a}, About: e})
+			}
+			if err := s.db.Commit(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StopTimer()
+		s.flushAlerts()
+	})
+}

@@ -13,11 +13,15 @@ import (
 // enough for a poll.
 const commitWait = 250 * time.Millisecond
 
+// commitRest is how long after a batch the next one waits for the store again. Those that come sooner, as when a fleet is
+// read for the first time, are written many at a time.
+const commitRest = 50 * time.Millisecond
+
 // Commit takes a batch of alerts, sets the ids of its alerts, events and deliveries, and writes it in one transaction: all of it or
-// nothing. It waits for that a quarter of a second at most, so that no poll is held up by the store: where that is slow or away, the batch
-// waits in memory, and [DB.Run] writes it when it can, in the order in which batches came and nothing twice, also when a
-// connection broke in the middle of a commit. Event ids grow in the order of the batches. The batch is copied and may
-// change afterwards.
+// nothing. It waits for that a quarter of a second at most, and not at all when many batches come at once, so that no poll is
+// held up by the store: where that is slow or away, batches wait in memory, and [DB.Run] writes them when it can, in the
+// order in which they came and nothing twice, also when a connection broke in the middle of a commit. Event ids grow in the
+// order of the batches. The batch is copied and may change afterwards.
 //
 // An error means that nothing was taken and the batch is as it was: [monolith.ErrUnavailable] when as much waits as memory is
 // given for, a [monolith.InvalidError] for what no store could keep. It is safe for concurrent use.
@@ -25,18 +29,20 @@ func (db *DB) Commit(ctx context.Context, b *monolith.AlertBatch) error {
 	if b.Empty() {
 		return nil
 	}
-	w, err := db.alerting.push(db, b)
+	q := &db.alerting
+	w, alone, err := q.push(db, b)
 	if err != nil {
 		return err
 	}
-	if db.alerting.failing.Load() {
+	if q.failing.Load() {
 		return nil // Run tries again
 	}
-	go func() {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		_ = db.flushAlerts(limited) // Run says so when it can't either
-	}()
+	if q.flushing.CompareAndSwap(false, true) {
+		go db.flushBehind(context.WithoutCancel(ctx))
+	}
+	if !alone {
+		return nil
+	}
 	patience := time.NewTimer(commitWait)
 	defer patience.Stop()
 	select {
@@ -45,6 +51,20 @@ func (db *DB) Commit(ctx context.Context, b *monolith.AlertBatch) error {
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// flushBehind writes what waits until nothing does, or the store is away.
+func (db *DB) flushBehind(ctx context.Context) {
+	q := &db.alerting
+	for {
+		limited, cancel := context.WithTimeout(ctx, time.Minute)
+		err := db.flushAlerts(limited)
+		cancel()
+		q.flushing.Store(false)
+		if err != nil || q.len() == 0 || !q.flushing.CompareAndSwap(false, true) {
+			return // Run says it when it can't either
+		}
+	}
 }
 
 // A transaction takes at most so many batches, so that others get their turn at the writing connection.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"monolith"
 )
@@ -14,8 +15,9 @@ import (
 // alertQueue holds the batches of alerts that are not written yet, in the order in which they came, and gives their
 // ids: they are known before the store has them, so that nobody waits for it.
 type alertQueue struct {
-	writing sync.Mutex  // one writer at a time
-	failing atomic.Bool // the last attempt failed
+	writing  sync.Mutex  // one writer at a time
+	flushing atomic.Bool // a batch began to be written when it came, and what came since goes with it
+	failing  atomic.Bool // the last attempt failed
 
 	mu           sync.Mutex
 	waiting      []*alertWork
@@ -24,6 +26,7 @@ type alertQueue struct {
 	nextAlert    int64
 	nextEvent    int64
 	nextDelivery int64
+	last         time.Time // when the last batch came
 }
 
 // defaultAlertSpool bounds what waits for a store that fails: the alerts of some 10,000 episodes.
@@ -70,12 +73,12 @@ type stateWrite struct {
 	payload []byte
 }
 
-// push takes a batch in and gives it its ids.
-func (q *alertQueue) push(db *DB, b *monolith.AlertBatch) (*alertWork, error) {
-	w := &alertWork{done: make(chan struct{}), bytes: workBytes, states: make(map[monolith.ServerID]stateWrite, len(b.States))}
+// push takes a batch in and gives it its ids. alone: none came shortly before.
+func (q *alertQueue) push(db *DB, b *monolith.AlertBatch) (w *alertWork, alone bool, err error) {
+	w = &alertWork{done: make(chan struct{}), bytes: workBytes, states: make(map[monolith.ServerID]stateWrite, len(b.States))}
 	for _, d := range b.Deliveries {
 		if err := checkDelivery(&d.Delivery); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	for id, state := range b.States {
@@ -88,9 +91,8 @@ func (q *alertQueue) push(db *DB, b *monolith.AlertBatch) (*alertWork, error) {
 	}
 	bodies := make([]string, len(b.Alerts))
 	for i, a := range b.Alerts {
-		var err error
 		if bodies[i], err = alertBody(a); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		w.bytes += workBytes + int64(len(bodies[i]))
 	}
@@ -108,7 +110,7 @@ func (q *alertQueue) push(db *DB, b *monolith.AlertBatch) (*alertWork, error) {
 		limit = defaultAlertSpool
 	}
 	if len(q.waiting) > 0 && q.bytes+w.bytes-q.superseded(w) > limit {
-		return nil, fmt.Errorf("store: %d batches of alerts wait for the store and no more fits: %w", len(q.waiting), monolith.ErrUnavailable)
+		return nil, false, fmt.Errorf("store: %d batches of alerts wait for the store and no more fits: %w", len(q.waiting), monolith.ErrUnavailable)
 	}
 	for i, a := range b.Alerts {
 		fresh := a.ID == 0
@@ -146,7 +148,10 @@ func (q *alertQueue) push(db *DB, b *monolith.AlertBatch) (*alertWork, error) {
 	q.supersede(w)
 	q.waiting = append(q.waiting, w)
 	q.bytes += w.bytes
-	return w, nil
+	now := time.Now()
+	alone = now.Sub(q.last) >= commitRest
+	q.last = now
+	return w, alone, nil
 }
 
 // superseded gives how many bytes supersede frees. The lock is held.
