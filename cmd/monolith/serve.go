@@ -151,9 +151,11 @@ func (a *app) assemble(ctx context.Context, c *serveCommand, db *store.DB) (err 
 		return err
 	}
 	a.web, err = web.New(web.Config{
-		Store:  db,
-		Poller: a.poller,
-		Alerts: a.alerts,
+		Store:   db,
+		Poller:  a.poller,
+		Alerts:  a.alerts,
+		Feeds:   db,
+		Exports: db,
 		OnChange: func(ctx context.Context) {
 			if err := a.reload(ctx); err != nil {
 				a.log.Error("the changed list of servers could not be read; polling goes on with the old one", "error", err)
