@@ -63,7 +63,7 @@ endif
 test: deps build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
 	@mkdir -p .cache && rm -f "$$MONOLITH_SKIPPED"
 	$(GO) test $(RACE) -vet=off -timeout 20m $(if $(RUN),-run '$(RUN)') $(TEST)
-	$(if $(filter ./...,$(TEST)$(RUN)),GO="$(GO)" .ci/fuzz 5s 2 blind)
+	$(if $(filter ./...,$(TEST)$(RUN)),GO="$(GO)" RACE="$(RACE)" .ci/fuzz 5s 2 blind)
 	@if [ -s "$$MONOLITH_SKIPPED" ]; then echo; echo 'SKIPPED, since real parts are missing:'; sort -u "$$MONOLITH_SKIPPED"; fi
 
 vet:
