@@ -60,7 +60,7 @@ endif
 	cd $* && $(NPM) ci --no-audit --no-fund --no-update-notifier --loglevel=error
 	@mkdir -p $(@D) && touch $@
 
-test: deps build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
+test: deps .cache/mailpit build vet fmt tsc script-test ## Run every test, with the real servers and the real browser.
 	@mkdir -p .cache && rm -f "$$MONOLITH_SKIPPED"
 	$(GO) test $(RACE) -vet=off -timeout 20m $(if $(RUN),-run '$(RUN)') $(TEST)
 	$(if $(filter ./...,$(TEST)$(RUN)),GO="$(GO)" RACE="$(RACE)" .ci/fuzz 5s 2 blind)
@@ -111,6 +111,11 @@ shuffle: deps build ## Run every test five times in a random order, under the ra
 
 deps: $(if $(NODE),web/ui/node_modules/.package-lock.json $(MYSQL56)/node_modules/.package-lock.json) ## Install what this machine lacks, by apt and npm.
 	@.ci/deps
+
+# The mail relay of the tests, built from a module of its own.
+.cache/mailpit: internal/mailtest/mailpit/go.mod
+	@mkdir -p .cache
+	$(GO) build -C internal/mailtest/mailpit -o $(CURDIR)/.cache/mailpit github.com/axllent/mailpit
 
 clean: ## Remove what was built. The playground's history in .playground stays.
 	rm -rf bin .cache web/dist/app.* web/ui/node_modules $(MYSQL56)/node_modules

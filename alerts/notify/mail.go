@@ -13,6 +13,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (r *relay) transport(c *config) error {
 	}
 	usual := map[string]int{"none": 25, "starttls": 587, "tls": 465}
 	mode := c.text("tls")
-	r.client = []gomail.Option{gomail.WithPort(cmp.Or(port, usual[mode])), gomail.WithTimeout(mostTime), gomail.WithHELO(cmp.Or(r.options.Hostname, "localhost")),
+	r.client = []gomail.Option{gomail.WithPort(cmp.Or(port, usual[mode])), gomail.WithHELO(cmp.Or(r.options.Hostname, "localhost")),
 		gomail.WithoutNoop()}
 	trust := &tls.Config{ServerName: cmp.Or(c.text("server_name"), r.host), MinVersion: tls.VersionTLS12}
 	if pem := c.text("ca"); pem != "" {
@@ -228,13 +229,22 @@ func messageID(key string) string {
 
 // deliver hands a mail to the relay.
 func (r *relay) deliver(ctx context.Context, m *gomail.Msg) (string, error) {
-	client, err := gomail.NewClient(r.host, r.client...)
+	ctx, stop := context.WithTimeout(ctx, mostTime)
+	defer stop()
+	end, _ := ctx.Deadline()
+	client, err := gomail.NewClient(r.host, append(slices.Clone(r.client), gomail.WithTimeout(max(time.Millisecond, time.Until(end))))...)
 	if err != nil {
 		return "", Permanent(fmt.Errorf("notify: mail: %w", err))
 	}
-	ctx, stop := context.WithTimeout(ctx, mostTime)
-	defer stop()
-	if err := client.DialAndSendWithContext(ctx, m); err != nil {
+	// The library waits for each answer anew and looks at ctx only while it connects; who waits here does not wait longer.
+	done := make(chan error, 1)
+	go func() { done <- client.DialAndSendWithContext(ctx, m) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
 		r.options.Record.say("*", "%v", err)
 		return "", mailError(err)
 	}
