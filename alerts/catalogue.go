@@ -371,16 +371,24 @@ func (c *Catalogue) Rules() []*Rule { return slices.Clone(c.rules) }
 // Rule gives a rule by its id, or nil.
 func (c *Catalogue) Rule(id string) *Rule { return c.byID[id] }
 
-// LongInputs gives what rules read over longer windows than memory holds, each as a formula: the host program
-// evaluates them from history and hands the values in with [Engine.SetLong].
+// LongInputs gives what rules read over longer windows than memory holds, each as a formula: the host program reads
+// them with [ReadLong] and hands the values in with [Engine.SetLong].
 func (c *Catalogue) LongInputs() []string {
 	var out []string
+	for _, s := range c.longInputs() {
+		out = append(out, s.String())
+	}
+	return out
+}
+
+func (c *Catalogue) longInputs() []inputSpec {
+	var out []inputSpec
 	for _, s := range c.inputs {
 		if s.long() {
-			out = append(out, s.String())
+			out = append(out, s)
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b inputSpec) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(out)
 }
 

@@ -66,7 +66,7 @@ func (c *compiler) expr(text string, sc *scopeOf) (*expr, error) {
 	e := &expr{f: f}
 	for _, in := range f.Inputs() {
 		s := inputSpec{Name: in.Name, Func: in.Func, Window: in.Window, Ago: in.Ago, Ahead: in.Ahead}
-		if s.Func != "" && s.Window == 0 {
+		if s.Func != "" && s.Window == 0 && !s.usual() {
 			if s.Window = sc.window; s.Window == 0 {
 				return nil, monolith.Invalid("", fmt.Sprintf("%s(%s) has no window", s.Func, s.Name),
 					`give the rule a window, or write `+s.Func+`(`+s.Name+`, "15m")`)

@@ -160,7 +160,11 @@ func (ev *evaluator) longInput(id int, s *inputSpec, instance string) formula.Sc
 	if v, ok := ev.srv.long[LongKey{s.String(), instance}]; ok {
 		return v
 	}
-	return formula.Nothing(formula.LackLearning, "the history of "+s.Name+" over "+inWords(max(s.Window, s.Ago))+" was not read yet")
+	back := max(s.Window, s.Ago)
+	if s.usual() {
+		back = 7 * 24 * time.Hour
+	}
+	return formula.Nothing(formula.LackLearning, "the history of "+s.Name+" over "+inWords(back)+" was not read yet")
 }
 
 // Instances implements formula.Env.

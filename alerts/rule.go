@@ -179,6 +179,8 @@ func (s inputSpec) String() string {
 		text = ns + "[" + strconv.Quote(rest) + "]"
 	}
 	switch {
+	case s.usual():
+		text = s.Func + "(" + text + ")"
 	case s.Func == "forecast":
 		text = fmt.Sprintf("forecast(%s, %q, %q)", text, shortSpan(s.Window), shortSpan(s.Ahead))
 	case s.Func != "":
@@ -195,8 +197,11 @@ var dottedName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0
 
 // long reports whether the input comes from history and not from the windows in memory.
 func (s inputSpec) long() bool {
-	return s.Ago > 0 || s.Window > longestWindow || s.Func == "usual" || s.Func == "usual_rate"
+	return s.Ago > 0 || s.Window > longestWindow || s.usual()
 }
+
+// usual reports whether the input is what was usual at this hour in the week before.
+func (s inputSpec) usual() bool { return s.Func == "usual" || s.Func == "usual_rate" }
 
 // shortSpan writes a length of time as rule files do: 15m, 1h, 7d.
 func shortSpan(d time.Duration) string {

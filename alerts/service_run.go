@@ -116,24 +116,77 @@ func (s *Service) readLong(ctx context.Context, id monolith.ServerID, at time.Ti
 // ReadLong evaluates the long inputs of a catalogue for one server.
 func ReadLong(ctx context.Context, src formula.Source, cat *Catalogue, id monolith.ServerID, at time.Time) (map[LongKey]formula.Scalar, error) {
 	out := map[LongKey]formula.Scalar{}
-	for _, text := range cat.LongInputs() {
-		f, err := formula.ParseScope(text, nil)
+	for _, in := range cat.longInputs() {
+		var err error
+		if in.usual() {
+			err = readUsual(ctx, src, in, id, at, out)
+		} else {
+			err = readAt(ctx, src, in.String(), id, at, func(instance string, v formula.Scalar) {
+				out[LongKey{Formula: in.String(), Instance: instance}] = v
+			})
+		}
 		if err != nil {
-			return nil, fmt.Errorf("alerts: long input %s: %w", text, err)
-		}
-		v, err := f.At(ctx, src, id, at, 0)
-		if err != nil {
-			return nil, fmt.Errorf("alerts: long input %s: %w", text, err)
-		}
-		if len(v.Each) == 0 {
-			out[LongKey{Formula: text}] = longScalar(&v)
-			continue
-		}
-		for i := range v.Each {
-			out[LongKey{Formula: text, Instance: v.Each[i].Instance}] = longScalar(&v.Each[i])
+			return nil, fmt.Errorf("alerts: long input %s: %w", in, err)
 		}
 	}
 	return out, nil
+}
+
+// readAt evaluates a formula at a moment for each of its instances.
+func readAt(ctx context.Context, src formula.Source, text string, id monolith.ServerID, at time.Time, yield func(instance string, v formula.Scalar)) error {
+	f, err := formula.Parse(text)
+	if err != nil {
+		return err
+	}
+	v, err := f.At(ctx, src, id, at, 0)
+	if err != nil {
+		return err
+	}
+	if len(v.Each) == 0 {
+		yield("", longScalar(&v))
+	}
+	for i := range v.Each {
+		yield(v.Each[i].Instance, longScalar(&v.Each[i]))
+	}
+	return nil
+}
+
+// The days that what is usual is taken from, and of how many of them there must be values.
+const (
+	usualDays  = 7
+	usualLeast = 3
+)
+
+// readUsual works out the median of a rate or a gauge at this hour of the last seven days.
+func readUsual(ctx context.Context, src formula.Source, in inputSpec, id monolith.ServerID, at time.Time, out map[LongKey]formula.Scalar) error {
+	hour := inputSpec{Name: in.Name, Func: "avg_over", Window: time.Hour}
+	if in.Func == "usual_rate" {
+		hour.Func = "rate"
+	}
+	values := map[string][]float64{}
+	for day := 1; day <= usualDays; day++ {
+		err := readAt(ctx, src, hour.String(), id, at.AddDate(0, 0, -day), func(instance string, v formula.Scalar) {
+			key := LongKey{Formula: in.String(), Instance: instance}
+			if n, ok := v.Float(); ok {
+				values[instance] = append(values[instance], n)
+			} else if _, known := out[key]; !known {
+				out[key] = v
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for instance, list := range values {
+		key := LongKey{Formula: in.String(), Instance: instance}
+		if len(list) < usualLeast {
+			out[key] = formula.Nothing(formula.LackLearning, fmt.Sprintf("%s: there are values of %d of the last %d days", in.Name, len(list), usualDays))
+			continue
+		}
+		slices.Sort(list)
+		out[key] = formula.Number((list[(len(list)-1)/2] + list[len(list)/2]) / 2)
+	}
+	return nil
 }
 
 // longScalar makes a value of history one of a rule. What history does not have yet is learning, not failing.
