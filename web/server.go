@@ -33,6 +33,8 @@ type Config struct {
 	Poller Poller
 	// Alerts is the rule engine; nil: nothing is judged, and what is about alerts is not found.
 	Alerts Alerts
+	// Telling is who is told of alerts, and how; nil: nobody is, and what is about it is not found.
+	Telling Telling
 	// Feeds gives what feeds of alerts tell; nil: there are none.
 	Feeds FeedSource
 	// Exports keeps exports under names; nil: none are kept.
