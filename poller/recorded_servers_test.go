@@ -36,22 +36,32 @@ func readAll(t *testing.T, servers ...*replay.Server) []*monolith.State {
 	for i, s := range servers {
 		server := recordedServer(t, s)
 		server.ID = monolith.ServerID(i + 1)
-		server.Schedules[monolith.Fast] = "@every 2s"
+		server.Schedules[monolith.Fast] = "@every 30s"
 		list = append(list, server)
 	}
 	p.Apply(list, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx) }()
+	asked := map[monolith.ServerID]uint64{}
 	eventually(t, "every collector on every server", func() bool {
+		done := true
 		for _, s := range list {
-			if p.State(s.ID) == nil || slices.ContainsFunc(p.Collectors(s.ID), func(c monolith.CollectorStatus) bool {
+			state := p.State(s.ID)
+			if state != nil && !slices.ContainsFunc(p.Collectors(s.ID), func(c monolith.CollectorStatus) bool {
 				return c.Works == monolith.CollectorWaiting && c.Runs == 0
 			}) {
-				return false
+				continue
+			}
+			done = false
+			if state != nil && asked[s.ID] <= state.Seq { // what one poll has no time for, or learns too late, is for the next
+				asked[s.ID] = state.Seq + 1
+				if err := p.PollNow(s.ID); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-		return true
+		return done
 	})
 	var states []*monolith.State
 	for _, s := range list { // what a collector read outside of a poll is known from the next poll on
