@@ -163,8 +163,8 @@ func (s *serverState) newState(k stateKey) *ruleState {
 // settle puts a verdict in force and gives what it means for the alert.
 func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective, v verdict, reason monolith.CloseReason, out []Transition) []Transition {
 	wasUnknown := st.level > monolith.LevelOK && unknowable(st.state)
-	before := st.why
-	if st.state != v.state {
+	before, changed := st.why, st.state != v.state
+	if changed {
 		st.state, st.since = v.state, ev.at
 	}
 	if st.failed = v.failed; before != v.why {
@@ -185,7 +185,7 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 		st.conds, st.level, st.flapping, st.holds = nil, monolith.LevelOK, false, monolith.LevelOK
 		return out
 	case monolith.StateLearning, monolith.StateCannotEvaluate:
-		if st.level > monolith.LevelOK && (!wasUnknown || before != v.why) {
+		if st.level > monolith.LevelOK && (!wasUnknown || changed) {
 			out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level, Unknown: v.why})
 		}
 		return out

@@ -93,19 +93,12 @@ type serverEntry struct {
 	CollectorsOff    []string `yaml:"collectors_off,omitempty"`
 }
 
-// anyNode keeps a part of the YAML for a later decoding, when it is known what it must be. It keeps the values and not the
-// node, since each node holds the whole file: ten megabytes for the built-in rules.
+// anyNode is a part of the YAML of which it is known only later what it must be. It keeps the values and not the nodes: each
+// of those holds its whole file.
 type anyNode struct{ value any }
 
-func (a *anyNode) UnmarshalYAML(node ast.Node) error { return yaml.NodeToValue(node, &a.value) }
-
-// into decodes the part strictly.
-func (a anyNode) into(v any) error {
-	text, err := yaml.Marshal(a.value)
-	if err != nil {
-		return err
-	}
-	return yaml.UnmarshalWithOptions(text, v, yaml.Strict(), yaml.UseJSONUnmarshaler())
+func (a *anyNode) UnmarshalYAML(node ast.Node) error {
+	return yaml.NodeToValue(node, &a.value, yaml.Strict())
 }
 
 // checkTests refuses a built-in rule without a case that must not fire.

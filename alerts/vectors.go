@@ -277,9 +277,7 @@ func (in *vectorInput) value(given any) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("the table has no value for %v", given)
 		}
-		var v any
-		err := node.into(&v)
-		return v, err
+		return node.value, nil
 	}
 	n, ok := number(given)
 	if !ok {

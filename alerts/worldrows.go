@@ -16,11 +16,7 @@ import (
 // be written now-85d.
 func (w *world) setRows(rows map[string]anyNode) error {
 	for name, node := range rows {
-		var v any
-		if err := node.into(&v); err != nil {
-			return fmt.Errorf("rows: %s: %w", name, err)
-		}
-		v = w.times(v)
+		v := w.times(copied(node.value))
 		if err := w.takeMade(name, v); err != nil {
 			return err
 		}
