@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"monolith"
@@ -13,15 +14,19 @@ import (
 // enough for a poll.
 const commitWait = 250 * time.Millisecond
 
+// peopleWait is the same for what people did, which no poll brings: they are told that it is kept.
+const peopleWait = 2 * time.Second
+
 // commitRest is how long after a batch the next one waits for the store again. Those that come sooner, as when a fleet is
 // read for the first time, are written many at a time.
 const commitRest = 50 * time.Millisecond
 
 // Commit takes a batch of alerts, sets the ids of its alerts, events and deliveries, and writes it in one transaction: all of it or
 // nothing. It waits for that a quarter of a second at most, and not at all when many batches come at once, so that no poll is
-// held up by the store: where that is slow or away, batches wait in memory, and [DB.Run] writes them when it can, in the
-// order in which they came and nothing twice, also when a connection broke in the middle of a commit. Event ids grow in the
-// order of the batches. The batch is copied and may change afterwards.
+// held up by the store; for what people did (acknowledged, took, silenced, noted) two seconds. Where the store is slow or away,
+// batches wait in memory, and [DB.Run] writes them when it can, in the order in which they came and nothing twice, also when a
+// connection broke in the middle of a commit. Event ids grow in the order of the batches. The batch is copied and may change
+// afterwards.
 //
 // An error means that nothing was taken and the batch is as it was: [monolith.ErrUnavailable] when as much waits as memory is
 // given for, a [monolith.InvalidError] for what no store could keep. It is safe for concurrent use.
@@ -40,10 +45,14 @@ func (db *DB) Commit(ctx context.Context, b *monolith.AlertBatch) error {
 	if q.flushing.CompareAndSwap(false, true) {
 		go db.flushBehind(context.WithoutCancel(ctx))
 	}
-	if !alone {
+	wait := commitWait
+	switch {
+	case byPeople(b):
+		wait = peopleWait
+	case !alone:
 		return nil
 	}
-	patience := time.NewTimer(commitWait)
+	patience := time.NewTimer(wait)
 	defer patience.Stop()
 	select {
 	case <-w.done:
@@ -51,6 +60,17 @@ func (db *DB) Commit(ctx context.Context, b *monolith.AlertBatch) error {
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// byPeople reports whether a batch holds what somebody did.
+func byPeople(b *monolith.AlertBatch) bool {
+	return slices.ContainsFunc(b.Events, func(e *monolith.AlertBatchEvent) bool {
+		switch e.Kind {
+		case monolith.EventAcknowledged, monolith.EventTaken, monolith.EventSilenced, monolith.EventUnsilenced, monolith.EventNote:
+			return true
+		}
+		return false
+	})
 }
 
 // flushBehind writes what waits until nothing does, or the store is away.

@@ -199,6 +199,23 @@ func TestUnknownOutcomeOfAlertsStoresNothingTwice(t *testing.T) {
 	})
 }
 
+// What people did is kept when they are told so, however fast it came after the rest.
+func TestWhatPeopleDidIsKeptAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		a, e := newAlert(b.server("db1").ID, "r", monolith.LevelWarn, origin)
+		b.commit(&monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{e}})
+		for i, kind := range []monolith.AlertEventKind{monolith.EventAcknowledged, monolith.EventTaken, monolith.EventNote} {
+			said := &monolith.AlertBatchEvent{AlertEvent: monolith.AlertEvent{At: origin, Kind: kind, By: "eve"}, Of: a}
+			if err := b.db.Commit(t.Context(), &monolith.AlertBatch{At: origin, Alerts: []*monolith.Alert{a}, Events: []*monolith.AlertBatchEvent{said}}); err != nil {
+				t.Fatal(err)
+			}
+			if events, err := b.db.AlertEvents(t.Context(), a.ID); err != nil || len(events) != 2+i {
+				t.Errorf("%s: %d events, %v", kind, len(events), err)
+			}
+		}
+	})
+}
+
 func TestIDsAreNeverGivenAgain(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		s := b.server("db1")
