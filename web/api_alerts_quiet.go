@@ -228,7 +228,11 @@ type windowView struct {
 const wallClock = "2006-01-02T15:04:05"
 
 func (s *Server) windowView(m *monolith.MaintenanceWindow, server string) windowView {
-	v := windowView{ID: m.ID, Title: m.Title, Server: server, Group: m.Group, Start: m.Start.Format(wallClock), Duration: m.Duration.Seconds(),
+	start := m.Start
+	if zone, err := time.LoadLocation(cmp.Or(m.Zone, "UTC")); err == nil {
+		start = start.In(zone)
+	}
+	v := windowView{ID: m.ID, Title: m.Title, Server: server, Group: m.Group, Start: start.Format(wallClock), Duration: m.Duration.Seconds(),
 		Zone: cmp.Or(m.Zone, "UTC"), Every: m.Every, Until: m.Until, By: m.By}
 	for _, day := range m.Weekdays {
 		v.Weekdays = append(v.Weekdays, weekdayWords[day])

@@ -234,6 +234,10 @@ func TestMaintenanceWindows(t *testing.T) {
 	if diff := cmp.Diff(want, v); diff != "" {
 		t.Error(diff)
 	}
+	x.alerts.windows[0].Start = x.alerts.windows[0].Start.UTC() // the same moment: the clock on the wall is that of the zone
+	if got := list[windowView](t, x.get(t, "/api/v1/windows"), "windows"); got[0].Start != want.Start {
+		t.Errorf("it begins at %s", got[0].Start)
+	}
 	if w := x.alerts.windows[0]; w.Server != s.ID || w.Duration != 90*time.Minute || !slices.Equal(w.Weekdays, []time.Weekday{time.Sunday, time.Tuesday}) {
 		t.Errorf("%+v", w)
 	}

@@ -148,6 +148,16 @@ func TestAlertsOfTheWholeProgram(t *testing.T) {
 		return len(said.Rules) == 1 && said.Rules[0].State == "not_applicable" && strings.Contains(said.Rules[0].Why, "group acme")
 	})
 
+	t.Log("it follows its group to another place")
+	if status := p.do(http.MethodPost, "/api/v1/groups/move", map[string]any{"from": "acme", "to": "new/acme"}, nil); status/100 != 2 {
+		t.Errorf("move: %d", status)
+	}
+	until(t, "it is off there", func() bool {
+		var said struct{ Rules []struct{ State, Why string } }
+		p.get("/api/v1/servers/db1/rules?rule=few-connections", &said)
+		return len(said.Rules) == 1 && said.Rules[0].State == "not_applicable" && strings.Contains(said.Rules[0].Why, "group new/acme")
+	})
+
 	t.Log("the death of a server is an alert, a mark and a line of its timeline, and over when it comes back")
 	server.Stop(t)
 	until(t, "it is known to be gone", func() bool { return len(p.alerts("server-unreachable", "open")) == 1 })

@@ -205,7 +205,7 @@ func (a *app) reload(ctx context.Context) error {
 	}
 	a.alerts.SetServers(ctx, servers, groups)
 	a.poller.Apply(servers, groups)
-	return nil
+	return a.alerts.Reload(ctx)
 }
 
 // run runs everything until ctx ends or a part fails. The store is the last to stop, so that what the
