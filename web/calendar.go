@@ -110,7 +110,7 @@ func (s *Server) addOccurrences(r *http.Request, cal *ics.Calendar, m *monolith.
 		}
 		e.SetSummary(cleanXML(title + ": " + place))
 		e.SetLocation(cleanXML(place))
-		e.SetURL(s.absolute(r, s.link("maintenance")))
+		e.SetURL(s.absolute(r, s.link("quiet")))
 		if !to.After(at) {
 			return
 		}
