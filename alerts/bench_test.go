@@ -18,6 +18,10 @@ func newBusy(tb testing.TB, interval time.Duration) *busy {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return newBusyWith(cat, interval)
+}
+
+func newBusyWith(cat *Catalogue, interval time.Duration) *busy {
 	b := &busy{cat: cat, engine: NewEngine(cat), interval: interval, at: testStart(),
 		server: &monolith.Server{ID: 7, Name: "db7", Group: "acme/prod", Environment: "prod", Host: "local", Tags: []string{"a", "b"}}}
 	lists := map[string][]monolith.Metric{}

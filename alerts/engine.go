@@ -110,6 +110,8 @@ type serverState struct {
 	restarts     []time.Time        // seen in the last hour
 	downFor      time.Duration      // before the last restart: since the last good poll
 	polled       time.Time          // last poll that read the status
+	last         time.Time          // last poll
+	watched      time.Time          // since when it is polled without a longer pause
 	gtids        [2]*monolith.GTIDs // the newest reading and the one before it
 	varChanges   []variableChange
 	cnf          []cnfDifference               // what the option files say otherwise; nil: nothing reads them
@@ -260,6 +262,10 @@ func spread(id monolith.ServerID) uint64 {
 // notice keeps what facts tell of the poll itself: restarts, and since when the server can't be read.
 func (s *serverState) notice(snap *monolith.Snapshot) {
 	s.interval = snap.Interval
+	if pause := snap.At.Sub(s.last); s.last.IsZero() || pause > monolith.MaxGap*max(snap.Interval, time.Minute)+time.Minute/2 {
+		s.watched = snap.At
+	}
+	s.last = snap.At
 	if !snap.Polled {
 		if s.unread.IsZero() {
 			s.unread = snap.At

@@ -107,7 +107,11 @@ var facts = sync.OnceValue(func() []fact {
 			if ev.srv.incomplete.since.IsZero() {
 				return formula.Number(0)
 			}
-			return formula.Number(ev.at.Sub(ev.srv.incomplete.since).Seconds())
+			since := ev.srv.incomplete.since
+			if since.Before(ev.srv.watched) {
+				since = ev.srv.watched // while nobody looked nothing failed
+			}
+			return formula.Number(ev.at.Sub(since).Seconds())
 		}},
 		{"server.incomplete", formula.TypeText, text(func(ev *evaluator) string { return ev.srv.incomplete.text() })},
 		{"server.writable_in_group", formula.TypeNumber, func(ev *evaluator) formula.Scalar {

@@ -19,7 +19,6 @@ type ruleState struct {
 	level    monolith.Level // of the open alert; LevelOK: none is open
 	holds    monolith.Level // the highest level that held at the last evaluation
 	cond     int            // condition that gives the level in force
-	judged   time.Time      // of the last evaluation that could be made
 	conds    []condState
 	flap     []time.Time // of the last openings, while there were any in the last hour
 	flapping bool
@@ -32,6 +31,7 @@ type condState struct {
 	level monolith.Level // in force
 	up    [4]time.Time   // since when each level holds; zero: it does not
 	down  time.Time      // since when the level in force is over; zero: it is not
+	last  time.Time      // of the last evaluation that could be made
 }
 
 // reading is what a condition says at one evaluation.
@@ -41,8 +41,13 @@ type reading struct {
 	lack  formula.Scalar
 }
 
-// step takes in a reading at a moment and gives whether the level in force changed.
-func (c *condState) step(def *condition, r *reading, at time.Time) {
+// step takes in a reading at a moment. What was counting begins anew when the evaluation before it is longer ago than
+// patience: nobody knows what was in between.
+func (c *condState) step(def *condition, r *reading, at time.Time, patience time.Duration) {
+	if !c.last.IsZero() && at.Sub(c.last) > patience {
+		c.up, c.down = [4]time.Time{}, time.Time{}
+	}
+	c.last = at
 	for _, l := range monolith.Levels {
 		switch {
 		case !r.holds[l]:
@@ -76,11 +81,6 @@ func (c *condState) step(def *condition, r *reading, at time.Time) {
 			return
 		}
 	}
-}
-
-// pause is what a stretch without evaluations does: what was counting begins anew, what is in force stays.
-func (c *condState) pause() {
-	c.up, c.down = [4]time.Time{}, time.Time{}
 }
 
 // judge evaluates a condition.
@@ -185,7 +185,6 @@ func (ev *evaluator) truth(e *expr) (bool, formula.Scalar) {
 
 // verdictOf judges one instance of a rule and moves its conditions on. It gives the state that the conditions stand for.
 func (ev *evaluator) verdictOf(r *Rule, st *ruleState, eff *effective) verdict {
-	ev.ready(r, st)
 	if v := ev.warming(r); v.state != "" {
 		return v
 	}
@@ -221,7 +220,7 @@ func (ev *evaluator) verdictOf(r *Rule, st *ruleState, eff *effective) verdict {
 			continue
 		}
 		judged++
-		st.conds[i].step(c, &rd, ev.at)
+		st.conds[i].step(c, &rd, ev.at, ev.patience(r))
 		inForce = max(inForce, st.conds[i].level)
 		for _, l := range monolith.Levels {
 			if rd.holds[l] {

@@ -148,6 +148,47 @@ func TestUnknownKeepsAnAlertOpen(t *testing.T) {
 	}
 }
 
+// TestPendingWhileAnotherConditionLearns: a condition counts by itself, also while another one makes the rule learn; and
+// what it counted before a gap does not count after it.
+func TestPendingWhileAnotherConditionLearns(t *testing.T) {
+	cat := ownCatalogue(t, `
+id: two
+title: Two
+warmup: 0
+when:
+- if: status.Threads_running > 10
+  level: warn
+  for: 10m
+- if: changed(status.Uptime, "1m") == 1 and delta(status.Questions, "24h") > 1
+  level: info
+summary: "x"
+says: "x"
+`)
+	w := newWorld(cat, cat.rules[0], false, &serverEntry{})
+	w.booted = w.start.Add(-time.Hour)
+	w.grow("status.Questions", 60, time.Minute)
+	w.set("status.Threads_running", 15)
+	for range 5 {
+		w.poll()
+	}
+	if s := w.engine.Status(1, "two")[0]; s.State != monolith.StateLearning {
+		t.Fatalf("got %s", s.State)
+	}
+	w.now = w.now.Add(time.Hour)
+	for range 9 {
+		w.poll()
+	}
+	if got := w.told(); got != "" {
+		t.Errorf("ten minutes have not passed since the gap: %q", got)
+	}
+	for range 3 {
+		w.poll()
+	}
+	if got := w.told(); !strings.Contains(got, "opened warn") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestFlapping(t *testing.T) {
 	cat := ownCatalogue(t, strings.ReplaceAll(threeLevels, "clear: {after: 10m, factor: 0.5}", "clear: {after: 0}"))
 	var values []any

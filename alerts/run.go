@@ -190,7 +190,6 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 		}
 		return out
 	}
-	st.judged = ev.at
 	if wasUnknown {
 		out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level})
 	}
@@ -209,15 +208,6 @@ func (ev *evaluator) patience(r *Rule) time.Duration {
 		every = max(every, time.Minute)
 	}
 	return monolith.MaxGap*every + every/2
-}
-
-// ready begins anew what was counting when too long passed since the last evaluation.
-func (ev *evaluator) ready(r *Rule, st *ruleState) {
-	if !st.judged.IsZero() && ev.at.Sub(st.judged) > ev.patience(r) {
-		for i := range st.conds {
-			st.conds[i].pause()
-		}
-	}
 }
 
 // move brings the alert to the level that is in force.

@@ -19,7 +19,8 @@ const savedVersion = 1
 
 // savedServer is a server's memory as it is kept over a restart of Monolith.
 type savedServer struct {
-	At           time.Time
+	Last         time.Time
+	Watched      time.Time
 	Slow         int64
 	Restarted    time.Time
 	Restarts     []time.Time
@@ -60,7 +61,6 @@ type savedState struct {
 	Why, Input     string
 	Failed         bool
 	Level, Holds   monolith.Level
-	Judged         time.Time
 	Conds          []savedCond
 	Flap           []time.Time
 	Flapping       bool
@@ -71,6 +71,7 @@ type savedCond struct {
 	Level monolith.Level
 	Up    [4]time.Time
 	Down  time.Time
+	Last  time.Time
 }
 
 // Save gives a server's windows and states as one blob, for [Engine.Restore]; nil when nothing is known of it.
@@ -102,11 +103,8 @@ func sealed(body []byte) []byte {
 }
 
 func (s *serverState) saved() *savedServer {
-	out := &savedServer{Slow: s.slow, Restarted: s.restarted, Restarts: s.restarts, Polled: s.polled, Unread: s.unread, Uptime: s.uptime,
+	out := &savedServer{Last: s.last, Watched: s.watched, Slow: s.slow, Restarted: s.restarted, Restarts: s.restarts, Polled: s.polled, Unread: s.unread, Uptime: s.uptime,
 		UptimeBefore: s.uptimeBefore, DownFor: s.downFor, Version: s.version, VarChanges: append([]variableChange(nil), s.varChanges...)}
-	if s.state != nil {
-		out.At = s.state.At
-	}
 	for i, n := range s.names {
 		if n.seen {
 			out.Seen = append(out.Seen, s.cat.names[i])
@@ -125,9 +123,9 @@ func (s *serverState) saved() *savedServer {
 	for _, k := range s.sorted() {
 		st := s.states[k]
 		one := savedState{Rule: k.rule, Instance: k.instance, State: st.state, Since: st.since, Why: st.why, Input: st.input, Failed: st.failed,
-			Level: st.level, Holds: st.holds, Judged: st.judged, Flap: st.flap, Flapping: st.flapping, Calm: st.calm}
+			Level: st.level, Holds: st.holds, Flap: st.flap, Flapping: st.flapping, Calm: st.calm}
 		for _, c := range st.conds {
-			one.Conds = append(one.Conds, savedCond{c.level, c.up, c.down})
+			one.Conds = append(one.Conds, savedCond{c.level, c.up, c.down, c.last})
 		}
 		out.States = append(out.States, one)
 	}
@@ -179,6 +177,7 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 	}
 	s.cat, s.states, s.instances = nil, map[stateKey]*ruleState{}, map[string][]string{}
 	s.adopt(cat)
+	s.last, s.watched = saved.Last, saved.Watched
 	s.slow, s.restarted, s.restarts, s.polled, s.unread = saved.Slow, saved.Restarted, saved.Restarts, saved.Polled, saved.Unread
 	s.uptime, s.uptimeBefore, s.downFor, s.version, s.varChanges = saved.Uptime, saved.UptimeBefore, saved.DownFor, saved.Version, saved.VarChanges
 	for i := range saved.Rings {
@@ -190,9 +189,9 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 	for _, one := range saved.States {
 		st := s.newState(stateKey{one.Rule, one.Instance})
 		*st = ruleState{state: one.State, since: one.Since, why: one.Why, input: one.Input, failed: one.Failed, level: one.Level, holds: one.Holds,
-			judged: one.Judged, flap: one.Flap, flapping: one.Flapping, calm: one.Calm}
+			flap: one.Flap, flapping: one.Flapping, calm: one.Calm}
 		for _, c := range one.Conds {
-			st.conds = append(st.conds, condState{level: c.Level, up: c.Up, down: c.Down})
+			st.conds = append(st.conds, condState{level: c.Level, up: c.Up, down: c.Down, last: c.Last})
 		}
 	}
 }

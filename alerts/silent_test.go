@@ -35,9 +35,9 @@ func verdictAfter(w *world) []monolith.RuleStatus {
 	return w.engine.Status(w.server.ID, w.rule.id)
 }
 
-// silent gives the states that do not say that something is missing. An alert that is open by what can be read is loud
+// hushed gives the states that do not say that something is missing. An alert that is open by what can be read is loud
 // enough.
-func silent(states []monolith.RuleStatus) []string {
+func hushed(states []monolith.RuleStatus) []string {
 	var out []string
 	for _, s := range states {
 		if s.State != monolith.StateCannotEvaluate && s.State != monolith.StateOpen {
@@ -72,7 +72,7 @@ func TestNeverSilent(t *testing.T) {
 				if ev.comesAndGoes(name) || name == "server.up" || name == "server.polled" {
 					continue
 				}
-				if bad := silent(verdictAfter(w)); len(bad) > 0 {
+				if bad := hushed(verdictAfter(w)); len(bad) > 0 {
 					t.Errorf("%s is gone, and the rule says %q", name, bad)
 				}
 			}
@@ -86,7 +86,7 @@ func TestNeverSilent(t *testing.T) {
 				for _, kind := range []monolith.ProblemKind{monolith.ProblemPrivilege, monolith.ProblemTimeout, monolith.ProblemAnswer} {
 					w := judgeable(t, cat, r)
 					w.refused[c] = kind
-					if bad := silent(verdictAfter(w)); len(bad) > 0 {
+					if bad := hushed(verdictAfter(w)); len(bad) > 0 {
 						t.Errorf("the collector %s fails (%s), and the rule says %q", c, kind, bad)
 					}
 				}
@@ -95,7 +95,7 @@ func TestNeverSilent(t *testing.T) {
 				off.CollectorsOff = []string{c}
 				w.server = &off
 				w.refused[c] = monolith.ProblemOff
-				if bad := silent(verdictAfter(w)); len(bad) > 0 {
+				if bad := hushed(verdictAfter(w)); len(bad) > 0 {
 					t.Errorf("the collector %s is off, and the rule says %q", c, bad)
 				}
 			}
@@ -147,7 +147,7 @@ func TestUnreachable(t *testing.T) {
 				return
 			}
 			w.problem = &monolith.Problem{Kind: monolith.ProblemTimeout, Text: "no answer"}
-			if bad := silent(verdictAfter(w)); len(bad) > 0 {
+			if bad := hushed(verdictAfter(w)); len(bad) > 0 {
 				t.Errorf("the server is unreachable, and the rule says %q", bad)
 			}
 			w.problem = nil
