@@ -108,6 +108,15 @@ func (s *settings) effective(r *Rule, server monolith.ServerID, group string) *e
 	if s == nil {
 		return e
 	}
+	if s.merge(e, r, server, group) != nil {
+		plain := (*settings)(nil).effective(r, server, group)
+		e.limits, e.froms = plain.limits, plain.froms
+	}
+	return e
+}
+
+// merge puts the settings for a server over the built-in ones. An error says that their limits contradict each other.
+func (s *settings) merge(e *effective, r *Rule, server monolith.ServerID, group string) error {
 	touched := false
 	for k := range s.byRule[r.id] {
 		set := &s.byRule[r.id][k]
@@ -126,11 +135,15 @@ func (s *settings) effective(r *Rule, server monolith.ServerID, group string) *e
 			e.take(r, set.Limits, from)
 		}
 	}
-	if touched && e.check(r) != nil {
-		plain := (*settings)(nil).effective(r, server, group)
-		e.limits, e.froms = plain.limits, plain.froms
+	if !touched {
+		return nil
 	}
-	return e
+	return e.check(r)
+}
+
+// contradiction finds settings whose limits, taken together for a server, make a milder level stricter than a graver one.
+func (s *settings) contradiction(r *Rule, server monolith.ServerID, group string) error {
+	return s.merge((*settings)(nil).effective(r, server, group), r, server, group)
 }
 
 // take puts changed limits in.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -116,9 +117,9 @@ func (s *Service) PutRuleSettings(ctx context.Context, settings []monolith.RuleS
 	cat := s.engine.Catalogue()
 	s.mu.Lock()
 	all := slices.Clone(s.settings)
-	groups := map[monolith.ServerID]string{}
+	groups, names := map[monolith.ServerID]string{}, map[monolith.ServerID]string{}
 	for id, srv := range s.servers {
-		groups[id] = srv.Group
+		groups[id], names[id] = srv.Group, srv.Name
 	}
 	s.mu.Unlock()
 	for i := range settings {
@@ -131,6 +132,20 @@ func (s *Service) PutRuleSettings(ctx context.Context, settings []monolith.RuleS
 		}
 		all = slices.DeleteFunc(all, func(o monolith.RuleSetting) bool { return o.Rule == set.Rule && o.RuleScope == set.RuleScope })
 		all = append(all, *set)
+	}
+	// A wider setting must not contradict what nearer places set.
+	merged := newSettings(all)
+	for i := range settings {
+		r := cat.Rule(settings[i].Rule)
+		for _, id := range slices.Sorted(maps.Keys(groups)) {
+			if !covers(&settings[i], id, groups[id]) {
+				continue
+			}
+			var inv *monolith.InvalidError
+			if err := merged.contradiction(r, id, groups[id]); errors.As(err, &inv) {
+				return monolith.Invalid("limits", fmt.Sprintf("with what is set for %s: %s", quoted(names[id]), inv.Reason), inv.Cure)
+			}
+		}
 	}
 	if err := s.cfg.Store.PutRuleSettings(ctx, settings); err != nil {
 		return err

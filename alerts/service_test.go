@@ -447,6 +447,10 @@ func TestOwnRulesAndSettings(t *testing.T) {
 	if err := f.service.PutRuleSettings(t.Context(), []monolith.RuleSetting{{Rule: "running", Limits: map[string]map[string]float64{"info": {"running": 50}}}}); err == nil {
 		t.Error("an info limit above the critical one was taken")
 	}
+	// 18 holds for db2: a warn limit of 15 for all would contradict it, though it fits the others.
+	if err := f.service.PutRuleSettings(t.Context(), []monolith.RuleSetting{{Rule: "running", Limits: map[string]map[string]float64{"warn": {"running": 15}}}}); err == nil || !strings.Contains(err.Error(), "db2") {
+		t.Errorf("a limit that contradicts a server's own: %v", err)
+	}
 	f.run(3 * time.Minute)
 	if got := f.store.told("running"); got != "db1 opened" {
 		t.Errorf("got %q", got)
