@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -124,3 +125,35 @@ func TestCatalogueSpeaks(t *testing.T) {
 // longestSummary is how many characters of a summary fit into the subject of a mail and a row of a page. Names of accounts and
 // schemas may make one a little longer than its rule's author wrote it.
 const longestSummary = 110
+
+// TestVectorInputsAreCovered finds names of inputs that worked values may use and of which the table does not say what they
+// are on a server.
+func TestVectorInputsAreCovered(t *testing.T) {
+	names, err := os.ReadFile("testdata/vector-inputs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/vector-inputs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadVectorTable("vector-inputs.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for name := range strings.FieldsSeq(string(names)) {
+		known[name] = true
+		if !table.Has("", name) {
+			t.Errorf("the table does not say what %s is", name)
+		}
+	}
+	for name := range table.Inputs {
+		if _, plain, ok := strings.Cut(name, "/"); ok {
+			name = plain
+		}
+		if !known[name] {
+			t.Errorf("the table has %s, which no worked value may use", name)
+		}
+	}
+}
