@@ -143,7 +143,7 @@ func programRows(t *testing.T, b *bench) []figures.Row {
 	}
 	p := serveFigures(t, b, t.TempDir(), lines...)
 	memory := figures.Row{Name: "memory with three servers", Unit: "MB", Target: 45,
-		Note: "resident, 45 s after the start; peers: an exporter a server and the program that keeps the history"}
+		Note: "resident, 70 s after the start; peers: an exporter a server and the program that keeps the history"}
 	size := figures.Row{Name: "binary", Unit: "MB", Ours: float64(info.Size()) / megabyte, Target: 45, Note: "peers: the exporter and the program that keeps the history"}
 	first := figures.Row{Name: "start to the first page", Unit: "s", Ours: p.first.Seconds(), Target: 1, Note: "wall clock, with an empty data folder"}
 
@@ -162,9 +162,9 @@ func programRows(t *testing.T, b *bench) []figures.Row {
 		exporter = float64(e.Binary()) / megabyte
 	}
 	if page == nil {
-		wait(t, 45*time.Second)
+		wait(t, 70*time.Second)
 	} else {
-		for _, s := range scraping(t, page, 3, pollEach, 45*time.Second) {
+		for _, s := range scraping(t, page, 3, pollEach, 70*time.Second) {
 			now, _ := s.Resident()
 			memory.Peers = append(memory.Peers, figures.Peer{Name: "exporters + " + s.Name, Value: exporters + float64(now)/megabyte})
 			size.Peers = append(size.Peers, figures.Peer{Name: "exporter + " + s.Name, Value: exporter + float64(s.Binary())/megabyte})
