@@ -27,6 +27,8 @@ type AlertBatchEvent struct {
 	Tell bool
 	// Quiet is why nobody is told; "" with Tell. The store keeps it as the event's own.
 	Quiet string
+	// Cause is the alert that speaks for this one, whoever is told of that one is not told of this; nil: none does.
+	Cause *Alert
 }
 
 // AlertBatchDelivery is a message about events of the batch.

@@ -42,6 +42,10 @@ func (b *builder) change(a *monolith.Alert) *monolith.Alert {
 // event adds an event of an alert that was put into the batch.
 func (b *builder) event(a *monolith.Alert, kind monolith.AlertEventKind, by, text, quiet string) {
 	e := &BatchEvent{Of: b.change(a), Tell: quiet == "", Quiet: quiet}
+	if cause := b.cause(a); cause != nil {
+		copied := *cause
+		e.Cause = &copied
+	}
 	e.At, e.Kind, e.Level, e.By, e.Text = b.at, kind, a.Level, by, text
 	b.batch.Events = append(b.batch.Events, e)
 }
@@ -141,6 +145,14 @@ func (b *builder) quiet(a *monolith.Alert) string {
 		return "silenced"
 	}
 	return ""
+}
+
+// cause gives the alert that speaks for another one, or nil.
+func (b *builder) cause(a *monolith.Alert) *monolith.Alert {
+	if parent := b.s.causes().parent(a); parent != nil {
+		return parent
+	}
+	return b.s.byID(a.Parent)
 }
 
 func quotedOr(s, other string) string {

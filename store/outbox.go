@@ -204,7 +204,7 @@ func (db *DB) ClaimDeliveries(ctx context.Context, now time.Time, worker string,
 }
 
 // FinishDelivery says how it went with an entry that the worker had claimed: d.State is sent, failed or dropped, or pending to be tried again at
-// d.Next; d.Answer is kept with it. How the channel fares follows from it. What was acknowledged counts also after
+// d.Next; d.Answer is kept with it. How the channel fares follows from it, but not from one that is given back without an answer. What was acknowledged counts also after
 // the lease ran out; else an entry that another worker has by now, or that is finished, gives [monolith.ErrConflict], and
 // an unknown one [monolith.ErrNotFound]. It may be repeated after an error.
 func (db *DB) FinishDelivery(ctx context.Context, worker string, d monolith.Delivery) error {
@@ -241,6 +241,9 @@ func (db *DB) FinishDelivery(ctx context.Context, worker string, d monolith.Deli
 			_, err = tx.ExecContext(ctx, "UPDATE notify_channel SET failing = '', failing_ms = 0, sent_ms = ? WHERE id = ?", due.UnixMilli(), d.Channel)
 		case monolith.DeliveryDropped:
 		default:
+			if !finished && answer == "" {
+				return nil // given back unsent: that says nothing about the channel
+			}
 			_, err = tx.ExecContext(ctx, "UPDATE notify_channel SET failing_ms = CASE WHEN failing_ms = 0 THEN ? ELSE failing_ms END, failing = ? WHERE id = ?",
 				now.UnixMilli(), cutText(d.Answer, maxLine), d.Channel)
 		}

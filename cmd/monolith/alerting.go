@@ -15,6 +15,8 @@ func (a *app) judge(ctx context.Context) (err error) {
 		History: a.db,
 		State:   func(id monolith.ServerID) *monolith.State { return a.poller.State(id) },
 		Known:   a.db.HasMetric,
+		Plan:    a.telling.Plan,
+		Told:    a.telling.Told,
 		Log:     a.log.With("part", "alerts"),
 	})
 	if err != nil {
@@ -22,6 +24,9 @@ func (a *app) judge(ctx context.Context) (err error) {
 	}
 	if err := a.alerts.Load(ctx); err != nil {
 		return fmt.Errorf("rules: %w", err)
+	}
+	if err := a.telling.Load(ctx); err != nil {
+		return fmt.Errorf("telling people: %w", err)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type serveCommand struct {
 	ServerFile string          `placeholder:"FILE" help:"File of NAME=DSN lines, readable by its owner only."`
 	Host       []string        `placeholder:"NAME" help:"Host name to answer to besides the loopback's, as when a proxy stands in front."`
 	BasePath   string          `placeholder:"/PATH" help:"Serve under this path."`
+	PublicURL  string          `name:"public-url" placeholder:"URL" help:"Address under which people reach the pages, for links in messages (default: https and the first --host, else the address to serve on)."`
 	LogLevel   slog.Level      `default:"info" help:"debug, info, warn or error."`
 }
 
@@ -127,11 +128,21 @@ type app struct {
 	alerts *alerts.Service
 	web    *web.Server
 	log    *slog.Logger
+
+	telling *alerts.Telling
+	watched polled
 }
 
 // assemble makes the parts and joins them; nothing runs yet.
 func (a *app) assemble(ctx context.Context, c *serveCommand, db *store.DB) (err error) {
 	a.db = db
+	instance, err := a.instance(ctx)
+	if err != nil {
+		return fmt.Errorf("instance: %w", err)
+	}
+	if err := a.tell(c, instance); err != nil {
+		return err
+	}
 	if err := a.judge(ctx); err != nil {
 		return err
 	}
@@ -151,11 +162,13 @@ func (a *app) assemble(ctx context.Context, c *serveCommand, db *store.DB) (err 
 		return err
 	}
 	a.web, err = web.New(web.Config{
-		Store:   db,
-		Poller:  a.poller,
-		Alerts:  a.alerts,
-		Feeds:   db,
-		Exports: db,
+		Store:    db,
+		Poller:   a.poller,
+		Alerts:   a.alerts,
+		Feeds:    db,
+		Exports:  db,
+		Telling:  a.telling,
+		Instance: instance,
 		OnChange: func(ctx context.Context) {
 			if err := a.reload(ctx); err != nil {
 				a.log.Error("the changed list of servers could not be read; polling goes on with the old one", "error", err)
@@ -203,6 +216,7 @@ func (a *app) reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("groups: %w", err)
 	}
+	a.watched.set(servers)
 	a.alerts.SetServers(ctx, servers, groups)
 	a.poller.Apply(servers, groups)
 	return a.alerts.Reload(ctx)
@@ -219,6 +233,7 @@ func (a *app) run(ctx context.Context, l net.Listener) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() error { return a.poller.Run(ctx) })
 	parts.Go(func() error { return a.alerts.Run(ctx) })
+	parts.Go(func() error { return a.telling.Run(ctx) })
 	parts.Go(func() error { return a.web.Serve(ctx, l) })
 	parts.Go(func() error { return ebb(ctx, readHeap, debug.FreeOSMemory) })
 	if os.Getenv("GOGC") == "" {

@@ -1,0 +1,112 @@
+package alerts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"monolith"
+)
+
+// DefaultPerHour is how many messages a subscription gets in an hour when it does not say.
+const DefaultPerHour = 20
+
+// Bounds of what a subscription may say.
+const (
+	maxSubscriptionDelay  = 7 * 24 * time.Hour
+	minRepeat             = 5 * time.Minute
+	maxRepeat             = 30 * 24 * time.Hour
+	minDigest             = time.Minute
+	maxDigest             = 24 * time.Hour
+	maxPerHour            = 1000
+	maxSubscriptionChosen = 1000
+)
+
+// CheckSubscription refuses a subscription that makes no sense by itself. Whether its channel, servers, groups and rules are
+// there is for who keeps it to say.
+func CheckSubscription(s *monolith.Subscription) error {
+	switch {
+	case strings.TrimSpace(s.Name) == "" || len([]rune(s.Name)) > 128:
+		return monolith.Invalid("name", "a subscription has a name of at most 128 characters")
+	case s.Channel == 0:
+		return monolith.Invalid("channel", "a subscription has a channel")
+	case s.Delay < 0 || s.Delay > maxSubscriptionDelay:
+		return monolith.Invalid("delay", "the delay is up to 7 days", "0 is none")
+	case s.Repeat != 0 && (s.Repeat < minRepeat || s.Repeat > maxRepeat):
+		return monolith.Invalid("repeat", "a reminder comes every 5 minutes at most and every 30 days at least", "0 is never")
+	case s.Digest != 0 && (s.Digest < minDigest || s.Digest > maxDigest):
+		return monolith.Invalid("digest", "a digest gathers for a minute at least and a day at most", "0 is none")
+	case s.PerHour < 0 || s.PerHour > maxPerHour:
+		return monolith.Invalid("per_hour", fmt.Sprintf("the limit is a number up to %d", maxPerHour), fmt.Sprintf("0 is %d", DefaultPerHour))
+	}
+	for _, l := range s.Levels {
+		if !slices.Contains(monolith.Levels, l) {
+			return monolith.Invalid("levels", "an alert has no level "+l.String(), "info, warn or critical")
+		}
+	}
+	for field, n := range map[string]int{"groups": len(s.Groups), "servers": len(s.Servers), "rules": len(s.Rules)} {
+		if n > maxSubscriptionChosen {
+			return monolith.Invalid(field, fmt.Sprintf("the list has more than %d entries", maxSubscriptionChosen), "choose groups in the place of servers")
+		}
+	}
+	if _, err := parseTimetable(s.Hours, s.Zone); err != nil {
+		return err
+	}
+	if s.Quiet != "" {
+		if m, err := minuteOf(s.Quiet); err != nil || m == 24*60 {
+			return monolith.Invalid("quiet", quoted(s.Quiet)+" is no time of day", `such as "08:00"; nothing is never`)
+		}
+	}
+	return nil
+}
+
+// subscriber is a subscription made ready for planning.
+type subscriber struct {
+	monolith.Subscription
+	channel monolith.Channel // without secrets; ID 0 when it is gone
+	keyed   bool             // its channel follows each alert by its key
+	hours   timetable
+}
+
+// off says why nobody is told by it at all; "" when somebody is.
+func (s *subscriber) off() string {
+	switch {
+	case !s.Enabled:
+		return "the subscription is switched off"
+	case s.channel.ID == 0:
+		return "the channel is gone"
+	case !s.channel.Enabled:
+		return "the channel is switched off"
+	}
+	return ""
+}
+
+// declines says why a subscription does not choose an alert at its level; "" when it does. What is about the monitor itself
+// concerns every server.
+func (s *subscriber) declines(a *monolith.Alert) string {
+	switch {
+	case len(s.Levels) > 0 && !slices.Contains(s.Levels, a.Level):
+		return "it is not told of level " + a.Level.String()
+	case len(s.Rules) > 0 && !slices.Contains(s.Rules, a.Rule):
+		return "it is not told of this rule"
+	case a.Server == 0:
+		return ""
+	case len(s.Servers) > 0 && !slices.Contains(s.Servers, a.Server):
+		return "it is not told of this server"
+	case len(s.Groups) > 0 && !slices.ContainsFunc(s.Groups, func(g string) bool { return monolith.InGroup(a.Group, g) }):
+		return "it is not told of this group"
+	}
+	return ""
+}
+
+func (s *subscriber) perHour() int {
+	if s.PerHour == 0 {
+		return DefaultPerHour
+	}
+	return s.PerHour
+}
+
+// keyedKinds are the kinds of channel that follow an alert by its key: programs and PagerDuty, which want every step of
+// each alert by itself. All others are people, for whom less is more.
+var keyedKinds = []string{"pagerduty", "webhook"}
