@@ -130,7 +130,6 @@ type remedy struct {
 type setting struct {
 	variable *template
 	to       *expr
-	unit     string
 	text     *template // instead of to
 	when     *expr
 	dynamic  *expr

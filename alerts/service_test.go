@@ -79,8 +79,8 @@ func (m *memoryStore) Commit(_ context.Context, b *Batch) error {
 	return nil
 }
 
-func (m *memoryStore) Alerts(context.Context, monolith.AlertQuery) ([]monolith.Alert, error) {
-	return m.OpenAlerts(nil)
+func (m *memoryStore) Alerts(ctx context.Context, _ monolith.AlertQuery) ([]monolith.Alert, error) {
+	return m.OpenAlerts(ctx)
 }
 
 func (m *memoryStore) Alert(_ context.Context, id monolith.AlertID) (monolith.Alert, error) {

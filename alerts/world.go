@@ -250,16 +250,6 @@ func (w *world) grow(name string, by float64, over time.Duration) error {
 	return nil
 }
 
-// stop ends all growth.
-func (w *world) stop() {
-	for _, s := range w.signals {
-		s.settle(w.at())
-		if s.slope != 0 {
-			s.slope = 0
-		}
-	}
-}
-
 // at is the moment of the last poll, or the beginning.
 func (w *world) at() time.Time {
 	if w.now.IsZero() {
