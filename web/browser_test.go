@@ -20,7 +20,13 @@ import (
 // script has no other.
 func openFleet(t *testing.T, n int, opts ...browsertest.Option) (*site, *browsertest.Browser, string) {
 	t.Helper()
-	x := newFleet(t, n, func(c *Config) { c.Now = time.Now })
+	return openFleetWith(t, n, func(*Config) {}, opts...)
+}
+
+// openFleetWith is openFleet with another configuration.
+func openFleetWith(t *testing.T, n int, change func(*Config), opts ...browsertest.Option) (*site, *browsertest.Browser, string) {
+	t.Helper()
+	x := newFleet(t, n, func(c *Config) { c.Now = time.Now }, change)
 	if x.assets.path("app.js") == "" {
 		realpart.Missing(t, "the script of the pages", "make build, where Node is")
 	}

@@ -114,6 +114,12 @@ func (s *Server) alertsPage(w http.ResponseWriter, r *http.Request) error {
 		d.More, rows = len(rows)-alertsOfPage, rows[:alertsOfPage]
 	}
 	d.Groups = groupAlerts(rows, d.Tab, d.pageBase)
+	for i := range d.Groups { // the rule's own title: conditions may have others
+		g := &d.Groups[i]
+		if at := slices.IndexFunc(d.Rules, func(rule monolith.RuleInfo) bool { return d.Tab == "rule" && rule.ID == g.Detail }); at >= 0 {
+			g.Name = d.Rules[at].Title
+		}
+	}
 	return s.render(w, r, "alerts", &d)
 }
 
@@ -137,7 +143,10 @@ func groupAlerts(rows []alertRow, by string, b pageBase) []alertGroup {
 		case row.ServerName != "":
 			g.Link = b.At("servers", row.ServerName, "alerts")
 		}
-		key := g.Name + "\x00" + g.Detail
+		key := g.Name
+		if by == "rule" {
+			key = row.Rule
+		}
 		i, there := place[key]
 		if !there {
 			i = len(groups)

@@ -55,9 +55,16 @@ func (s *Server) showServerAlerts(w http.ResponseWriter, r *http.Request, status
 	for _, rule := range s.alerts.Rules() {
 		rules[rule.ID] = rule
 	}
+	says := map[monolith.AlertID]string{}
+	for _, a := range s.alerts.Open() {
+		says[a.ID] = a.Summary
+	}
 	counts := map[monolith.RuleState]int{}
 	for _, st := range s.alerts.Statuses(p.Server.ID) {
 		counts[st.State]++
+		if st.Text == "" {
+			st.Text = says[st.Alert] // the states come without numbers
+		}
 		if d.Filter == "" || d.Filter == string(st.State) {
 			d.Lines = append(d.Lines, statusLine{st, cmp.Or(rules[st.Rule].Title, st.Rule), rules[st.Rule].Category})
 		}

@@ -107,11 +107,6 @@ type unknowns struct {
 
 const unknownsLast = 5 * time.Second
 
-// stateTeller is what a rule engine may have besides: the states alone, which cost less than the numbers.
-type stateTeller interface {
-	States(server monolith.ServerID) []monolith.RuleStatus
-}
-
 // cannotEvaluate gives how many rules of each server can't be evaluated now; servers without any are left out.
 func (s *Server) cannotEvaluate(servers []monolith.Server) map[monolith.ServerID]int {
 	if s.alerts == nil {
@@ -125,13 +120,9 @@ func (s *Server) cannotEvaluate(servers []monolith.Server) map[monolith.ServerID
 		return u.of
 	}
 	u.of, u.at, u.size = map[monolith.ServerID]int{}, now, len(servers)
-	states := s.alerts.Statuses
-	if t, ok := s.alerts.(stateTeller); ok {
-		states = t.States
-	}
 	for i := range servers {
 		rules := map[string]bool{}
-		for _, st := range states(servers[i].ID) {
+		for _, st := range s.alerts.Statuses(servers[i].ID) {
 			if st.State == monolith.StateCannotEvaluate {
 				rules[st.Rule] = true
 			}

@@ -107,11 +107,12 @@ class BackTest {
     body.set("action", "test");
     body.set("server", server);
     body.delete("group");
-    const answer = await fetch(this.form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    // A button is named "action" too, which hides the form's own property.
+    const answer = await fetch(this.form.getAttribute("action") ?? location.href, { method: "POST", body, headers: { Accept: "text/html" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.querySelector<HTMLElement>("#test-result .tested");
     if (found) return document.adoptNode(found);
-    const wrong = page.querySelector("#rule-form [role=alert] strong, #limit-form .error, [role=alert], main h1");
+    const wrong = page.querySelector("#rule-form [role=alert] strong, #limit-form .error") ?? page.querySelector("[role=alert], main h1");
     return wrong?.textContent?.trim() || `The test failed: ${answer.status}`;
   }
 }

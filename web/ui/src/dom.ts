@@ -27,7 +27,7 @@ export function byId<T extends HTMLElement>(id: string): T | null {
 }
 
 // typing says whether a key belongs to a field.
-export function typing(e: Event): boolean {
+export function typing(e: { target: EventTarget | null }): boolean {
   const t = e.target as HTMLElement | null;
   return !!t && (t.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName));
 }

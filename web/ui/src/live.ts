@@ -1,7 +1,7 @@
 // One stream of server-sent events a page. Polls of the servers shown make graphs grow and parts of the
 // page fresh.
 
-import { byId } from "./dom";
+import { byId, typing } from "./dom";
 import { at, getPage } from "./net";
 
 export interface Polled {
@@ -53,14 +53,23 @@ export async function refreshParts(): Promise<void> {
   for (const old of parts) {
     const next = fresh.getElementById(old.id);
     if (!next) continue;
-    if (old.contains(document.activeElement) || old.matches(":hover") && getSelection()?.type === "Range") continue;
+    const focused = old.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
+    if (focused && typing({ target: focused }) || old.matches(":hover") && getSelection()?.type === "Range") continue;
     // What was unfolded stays so.
     for (const d of old.querySelectorAll<HTMLDetailsElement>("details[open][id]")) next.querySelector(`#${CSS.escape(d.id)}`)?.setAttribute("open", "");
     if (old.innerHTML !== next.innerHTML) {
       const top = old.scrollTop;
       old.replaceChildren(...document.adoptNode(next).childNodes);
       old.scrollTop = top;
+      if (focused) sameAs(focused, old)?.focus();
     }
   }
   document.dispatchEvent(new Event("monolith:parts"));
+}
+
+// sameAs finds what stands for an element in a part that was read again: what leads to the same place or folds the same.
+function sameAs(before: HTMLElement, part: HTMLElement): HTMLElement | undefined {
+  const name = (e: HTMLElement): string => [e.tagName, e.textContent, e.getAttribute("href"), e.parentElement?.id, e.closest("form")?.getAttribute("action")].join("\n");
+  const wanted = name(before);
+  return [...part.querySelectorAll<HTMLElement>("a, button, summary, [tabindex]")].find((e) => name(e) === wanted);
 }
