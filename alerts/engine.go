@@ -18,6 +18,7 @@ type Engine struct {
 	settings *settings
 	rev      int // of catalogue, settings and groups
 	windows  []monolith.MaintenanceWindow
+	every    func(server monolith.ServerID, metric string) time.Duration
 	groups   map[string]monolith.Group
 	servers  map[monolith.ServerID]*serverState
 
@@ -58,6 +59,14 @@ func (e *Engine) SetGroups(groups []monolith.Group) {
 		e.groups[g.Path] = g
 	}
 	e.rev++
+}
+
+// SetEvery tells what knows how often each metric is read on a server, so that a reading is not taken for an old one where
+// schedules are longer than the default. 0 is not known.
+func (e *Engine) SetEvery(every func(server monolith.ServerID, metric string) time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.every, e.rev = every, e.rev+1
 }
 
 // SetMaintenance tells the maintenance windows, which some rules ask for.
@@ -146,7 +155,7 @@ func (e *Engine) server(id monolith.ServerID) *serverState {
 // catchUp adopts a new catalogue, new settings, or another setting-up of the server.
 func (s *serverState) catchUp(e *Engine, server *monolith.Server) {
 	e.mu.RLock()
-	cat, rev, set := e.cat, e.rev, e.settings
+	cat, rev, set, every := e.cat, e.rev, e.settings, e.every
 	group := e.groups[server.Group]
 	e.mu.RUnlock()
 	if s.rev == rev && s.server == server {
@@ -163,7 +172,12 @@ func (s *serverState) catchUp(e *Engine, server *monolith.Server) {
 	}
 	s.schedules = s.schedules[:0]
 	for _, name := range cat.names {
-		s.schedules = append(s.schedules, s.scheduleOf(name))
+		s.schedules = append(s.schedules, s.scheduleOf(name, every))
+	}
+	for _, slot := range s.slots {
+		for i := range slot.feeds {
+			slot.feeds[i].interval = s.intervalOf(slot.feeds[i].name)
+		}
 	}
 	if s.rev != rev || moved {
 		s.effective = make([]*effective, len(cat.rules))

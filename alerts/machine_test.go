@@ -382,3 +382,35 @@ func TestDamagedStateIsRefused(t *testing.T) {
 		t.Errorf("adopted and over: %q", got)
 	}
 }
+
+// TestSchedules reads variables every five minutes and the host every ten seconds at polls of one: neither is old.
+func TestSchedules(t *testing.T) {
+	cat := ownCatalogue(t, `
+id: slow
+title: Slow
+when:
+- if: variable.flush_time > 0 or host.load1 > 100 or rate(host.swap_in_bytes_total, "1m") > 1e9
+  level: warn
+summary: "x"
+says: "x"
+`)
+	w := newWorld(cat, cat.rules[0], false, &serverEntry{})
+	w.interval = time.Second
+	w.booted = w.start.Add(-time.Hour)
+	w.set("variable.flush_time", 0)
+	w.set("host.load1", 1)
+	w.grow("host.swap_in_bytes_total", 0, time.Minute)
+	w.engine.SetEvery(func(_ monolith.ServerID, metric string) time.Duration {
+		if strings.HasPrefix(metric, "variable.") {
+			return 5 * time.Minute
+		}
+		return 0
+	})
+	for i := range 800 {
+		w.idle = map[string]bool{"variables": i%300 != 0, "host": i%10 != 0}
+		w.poll()
+		if s := w.engine.Status(1, "slow")[0]; i > 120 && s.State != monolith.StateOK {
+			t.Fatalf("second %d: %s %s", i, s.State, s.Why)
+		}
+	}
+}

@@ -183,7 +183,7 @@ func (s *serverState) layOutList(slot *sectionSlot, names *monolith.Names, text 
 		if len(specs) == 0 && !wanted {
 			continue
 		}
-		f := feed{name: m.Name, pos: int32(i), text: text, interval: s.scheduleOf(m.Name), hostRun: monolith.RunOf(m.Namespace(), 1) == 0}
+		f := feed{name: m.Name, pos: int32(i), text: text, interval: s.intervalOf(m.Name), hostRun: monolith.RunOf(m.Namespace(), 1) == 0}
 		for _, spec := range specs {
 			if r := s.ringFor(ringKey{spec, m.Instance}); r != nil {
 				f.rings = append(f.rings, r)
@@ -194,6 +194,14 @@ func (s *serverState) layOutList(slot *sectionSlot, names *monolith.Names, text 
 		}
 		slot.feeds = append(slot.feeds, f)
 	}
+}
+
+// intervalOf gives the distance between two readings of a name of the catalogue.
+func (s *serverState) intervalOf(name string) time.Duration {
+	if id, ok := s.cat.nameOf[name]; ok && id < len(s.schedules) {
+		return s.schedules[id]
+	}
+	return s.scheduleOf(name, nil)
 }
 
 // maxInstances bounds how many instances of one name are followed on a server, maxRings how many rings there are.
@@ -223,12 +231,23 @@ func (s *serverState) changeFor(m monolith.Metric) *change {
 	return c
 }
 
-// scheduleOf gives the distance between two readings of a metric on this server, as far as it is set or default.
-func (s *serverState) scheduleOf(name string) time.Duration {
+// calm is how often what is neither status nor replication is read at least when polls come more often.
+const calm = 10 * time.Second
+
+// scheduleOf gives the distance between two readings of a metric on this server: as the host program says, or else as it is
+// set or default. Less than the distance of polls is taken for that.
+func (s *serverState) scheduleOf(name string, every func(monolith.ServerID, string) time.Duration) time.Duration {
+	if every != nil {
+		if d := every(s.id, name); d > 0 {
+			return d
+		}
+	}
 	schedule := monolith.ScheduleOf(name)
 	d := monolith.DefaultInterval(schedule)
 	if schedule == monolith.Fast {
-		d = 0 // the snapshot says
+		if d = calm; strings.HasPrefix(name, "status.") || strings.HasPrefix(name, "replica.") || collectorOf(name) == "server" {
+			d = 0
+		}
 	}
 	if s.server != nil {
 		if text, ok := strings.CutPrefix(s.server.Schedules[schedule], "@every "); ok {

@@ -21,6 +21,8 @@ type ServiceConfig struct {
 	History formula.Source
 	// State gives what is known of a server now: after a snapshot was handed to Handle, the state after it.
 	State func(monolith.ServerID) *monolith.State
+	// Every gives how often a metric is read on a server, 0 where that is not known. nil: as schedules are by default.
+	Every func(server monolith.ServerID, metric string) time.Duration
 	// Plan adds to a batch the deliveries that tell people of its events, before it is written. May be nil.
 	Plan func(ctx context.Context, b *Batch)
 	// Told is called after a batch was written, with its events. May be nil.
@@ -79,7 +81,9 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, log: cfg.Log, now: cfg.Now, engine: NewEngine(cat), builtin: cat,
+	engine := NewEngine(cat)
+	engine.SetEvery(cfg.Every)
+	return &Service{cfg: cfg, log: cfg.Log, now: cfg.Now, engine: engine, builtin: cat,
 		servers: map[monolith.ServerID]*monolith.Server{}, open: map[monolith.AlertKey]*monolith.Alert{},
 		saved: map[monolith.ServerID]time.Time{}, longRead: map[monolith.ServerID]time.Time{}}, nil
 }

@@ -38,6 +38,7 @@ type world struct {
 	rows    monolith.Rows
 	refused map[string]monolith.ProblemKind
 	lost    map[string]bool   // names that the server no longer sends
+	idle    map[string]bool   // collectors whose turn it is not
 	problem *monolith.Problem // of the connection
 	history map[string]formula.Scalar
 	usual   map[string]float64
@@ -310,7 +311,7 @@ func (w *world) put(snap *monolith.Snapshot) {
 		collectors[c] = true
 	}
 	for _, c := range slices.Sorted(maps.Keys(collectors)) {
-		if !snap.Polled && !atEase(c) {
+		if w.idle[c] || !snap.Polled && !atEase(c) {
 			continue
 		}
 		if kind, ok := w.refused[c]; ok {
