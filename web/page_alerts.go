@@ -246,6 +246,9 @@ func (s *Server) alertAction(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		done, err = s.doAlert(r, &a, action, by)
 	}
+	if err == nil && (action == "ack" || action == "take") {
+		err = s.doAlso(r, action, by)
+	}
 	if errors.Is(err, monolith.ErrConflict) {
 		err = refuse(http.StatusConflict, kindConflict, "the alert is closed", "only a note can be added to it")
 	}
@@ -257,6 +260,25 @@ func (s *Server) alertAction(w http.ResponseWriter, r *http.Request) error {
 		return s.showAlertPage(w, r, p.Status, a, p)
 	}
 	s.back(w, r, s.cameFrom(r, s.link("alerts", pathValue(r, "id"))), done)
+	return nil
+}
+
+// mostAlso bounds how many alerts one button acts on.
+const mostAlso = 1000
+
+// doAlso does the same with the alerts that stand folded under the first. One that has closed meanwhile needs nothing.
+func (s *Server) doAlso(r *http.Request, action, by string) error {
+	also := r.PostForm["also"]
+	for _, text := range also[:min(len(also), mostAlso)] {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return notFound("alert", text, "")
+		}
+		_, err = s.doAlert(r, &monolith.Alert{ID: monolith.AlertID(id)}, action, by)
+		if err != nil && !errors.Is(err, monolith.ErrConflict) && !errors.Is(err, monolith.ErrNotFound) {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -232,3 +232,32 @@ func TestNoRuleIsSilentOnTheTab(t *testing.T) {
 		t.Error("the overview does not show what is open")
 	}
 }
+
+// TestAlertsOfOneRuleAreOneRow: four accounts without password on one server are one thing to do.
+func TestAlertsOfOneRuleAreOneRow(t *testing.T) {
+	x := newFleet(t, 3)
+	var ids []monolith.AlertID
+	for i := range 4 {
+		ids = append(ids, x.alerts.open(&x.store.servers[i/3], "lag", monolith.LevelWarn, noon.Add(time.Duration(i)*time.Minute)))
+	}
+	body := x.html(t, "/").body
+	if n := strings.Count(body, `<td class="a-level">`); n != 2 || !strings.Contains(body, "2 more of this rule here") || !strings.Contains(body, "Acknowledge all") {
+		t.Errorf("%d rows", n)
+	}
+	if got := x.post(t, fmt.Sprintf("/alerts/%d/do/ack", ids[2]), "also", fmt.Sprint(ids[0]), "also", fmt.Sprint(ids[1]), "also", "9999"); got.Code != http.StatusSeeOther {
+		t.Errorf("%d", got.Code)
+	}
+	for i, id := range ids {
+		if a, _ := x.alerts.Alert(t.Context(), id); a.AckedAt.IsZero() != (i == 3) {
+			t.Errorf("alert %d: acknowledged at %v", i, a.AckedAt)
+		}
+	}
+	if got := x.post(t, fmt.Sprintf("/alerts/%d/do/ack", ids[2]), "also", "x"); got.Code != http.StatusNotFound {
+		t.Errorf("%d", got.Code)
+	}
+	// One that nobody has seen is not hidden under those that are acknowledged.
+	x.alerts.open(&x.store.servers[0], "lag", monolith.LevelInfo, noon)
+	if n := strings.Count(x.html(t, "/").body, `<td class="a-level">`); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+}

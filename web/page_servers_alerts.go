@@ -65,6 +65,7 @@ func (s *Server) openCauses(d *serversPage, servers []monolith.Server) {
 			d.Open = append(d.Open, row)
 		}
 	}
+	d.Open = foldSame(d.Open)
 	if n := len(d.Open); n > causesOfFirstPage {
 		d.MoreOpen, d.Open = n-causesOfFirstPage, d.Open[:causesOfFirstPage]
 	}

@@ -19,6 +19,7 @@ import (
 type alertRow struct {
 	monolith.Alert
 	Children []monolith.Alert
+	Same     []monolith.Alert // others of the same rule on the same server, where a page folds them
 }
 
 // Acked reports whether somebody has seen the alert.
@@ -64,6 +65,27 @@ func rollUp(alerts []monolith.Alert) []alertRow {
 	return rows
 }
 
+// foldSame puts alerts of one rule on one server, which have one remedy, under the first of them; those that follow from
+// others are shown where these are.
+func foldSame(rows []alertRow) []alertRow {
+	first := map[monolith.AlertKey]int{}
+	out := rows[:0]
+	for _, r := range rows {
+		key := monolith.AlertKey{Server: r.Server, Rule: r.Rule}
+		at, there := first[key]
+		// What somebody works on already must not hide what nobody has seen.
+		if !there || len(r.Children) > 0 || out[at].Acked() != r.Acked() {
+			if !there {
+				first[key] = len(out)
+			}
+			out = append(out, r)
+			continue
+		}
+		out[at].Same = append(out[at].Same, r.Alert)
+	}
+	return out
+}
+
 // alertCounts are the figures of the counts line: causes by level, and servers about which some rule can't tell.
 type alertCounts struct{ Critical, Warn, Info, Unknown int }
 
@@ -96,7 +118,7 @@ func (s *Server) alarm() (a alarm) {
 	return a
 }
 
-// unknowns remembers for a few seconds how many rules of each server can't be evaluated: every page of a large fleet
+// unknowns remembers for some seconds how many rules of each server can't be evaluated: every page of a large fleet
 // asks.
 type unknowns struct {
 	mu   sync.Mutex
@@ -105,7 +127,7 @@ type unknowns struct {
 	size int
 }
 
-const unknownsLast = 5 * time.Second
+const unknownsLast = 15 * time.Second
 
 // cannotEvaluate gives how many rules of each server can't be evaluated now; servers without any are left out.
 func (s *Server) cannotEvaluate(servers []monolith.Server) map[monolith.ServerID]int {
