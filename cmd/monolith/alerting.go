@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"monolith"
 	"monolith/alerts"
@@ -15,6 +16,7 @@ func (a *app) judge(ctx context.Context) (err error) {
 		History: a.db,
 		State:   func(id monolith.ServerID) *monolith.State { return a.poller.State(id) },
 		Known:   a.db.HasMetric,
+		Every:   a.every,
 		Plan:    a.telling.Plan,
 		Told:    a.telling.Told,
 		Log:     a.log.With("part", "alerts"),
@@ -29,4 +31,12 @@ func (a *app) judge(ctx context.Context) (err error) {
 		return fmt.Errorf("telling people: %w", err)
 	}
 	return nil
+}
+
+// every gives how often a metric is read on a server; 0 before there is a poller.
+func (a *app) every(server monolith.ServerID, metric string) time.Duration {
+	if a.poller == nil {
+		return 0
+	}
+	return a.poller.Every(server, metric)
 }
