@@ -57,11 +57,18 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := &feed{format: format, self: s.absolute(r, r.URL.RequestURI())}
+	f := &feed{self: s.absolute(r, r.URL.RequestURI())}
+	kept := feedKey{self: f.self}
 	if name == "changes" {
-		err = s.changeFeed(r, f, servers, names, group)
+		err = s.changeFeed(r, f, servers, group)
 	} else {
-		err = s.alertFeed(r, f, level, servers, names, group)
+		ask := monolith.AlertEventQuery{Levels: []monolith.Level{level}, Servers: servers, Group: group}
+		if kept.newest, err = s.newestEvent(r.Context(), ask); err == nil {
+			if was, ok := s.feeds.get(kept, s.now()); ok {
+				return was.answer(w, r)
+			}
+			err = s.alertFeed(r, f, level, ask)
+		}
 	}
 	if err != nil {
 		return err
@@ -71,22 +78,43 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: feed %s: %w", name, err)
 	}
+	made := writtenFeed{body: body, kind: kind, updated: f.Updated, at: s.now()}
+	if name != "changes" {
+		s.feeds.put(kept, made)
+	}
+	return made.answer(w, r)
+}
+
+// answer sends the feed, or says that it is the one that the reader has.
+func (f *writtenFeed) answer(w http.ResponseWriter, r *http.Request) error {
 	sum := fnv.New64a()
-	sum.Write(body)
+	sum.Write(f.body)
 	h := w.Header()
-	h.Set("Content-Type", kind)
+	h.Set("Content-Type", f.kind)
 	h.Set("Etag", fmt.Sprintf(`"%016x"`, sum.Sum64()))
 	h.Set("Cache-Control", "no-cache")
-	http.ServeContent(w, r, "", f.Updated, bytes.NewReader(body))
+	http.ServeContent(w, r, "", f.updated, bytes.NewReader(f.body))
 	return nil
+}
+
+// newestEvent gives the id of the newest event that a feed would tell of, or that changed what it tells; 0: there is none.
+func (s *Server) newestEvent(ctx context.Context, q monolith.AlertEventQuery) (int64, error) {
+	if s.cfg.Feeds == nil {
+		return 0, refuse(http.StatusNotFound, kindNotFound, "no rules are evaluated here", "")
+	}
+	q.Limit = 1
+	events, err := s.cfg.Feeds.NewestEvents(ctx, q)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[0].ID, nil
 }
 
 // feed is a feed with the addresses that gorilla's has no place for.
 type feed struct {
 	feeds.Feed
-	format string
-	self   string // the feed's own address
-	home   string // the page with the same things
+	self string // the feed's own address
+	home string // the page with the same things
 }
 
 // narrowed says in a title what a feed is narrowed to.
@@ -121,14 +149,10 @@ func (s *Server) feedServers(ctx context.Context, names []string, group string) 
 
 // alertFeed fills a feed with the alerts that had a level, the one that changed last first. An alert is one
 // item with one id from its opening to its closing, and is updated when something happens to it.
-func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, servers []monolith.ServerID, names []string, group string) error {
-	if s.cfg.Feeds == nil {
-		return refuse(http.StatusNotFound, kindNotFound, "no rules are evaluated here", "")
-	}
-	events, err := s.cfg.Feeds.NewestEvents(r.Context(), monolith.AlertEventQuery{
-		Levels: []monolith.Level{level}, Servers: servers, Group: group, Limit: 8 * feedItems,
-		Kinds: []monolith.AlertEventKind{monolith.EventOpened, monolith.EventRaised, monolith.EventLowered, monolith.EventClosed},
-	})
+func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, q monolith.AlertEventQuery) error {
+	q.Kinds = []monolith.AlertEventKind{monolith.EventOpened, monolith.EventRaised, monolith.EventLowered, monolith.EventClosed}
+	q.Limit = 4 * feedItems
+	events, err := s.cfg.Feeds.NewestEvents(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -161,7 +185,7 @@ func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, serve
 }
 
 // changeFeed fills a feed with changed variables.
-func (s *Server) changeFeed(r *http.Request, f *feed, servers []monolith.ServerID, names []string, group string) error {
+func (s *Server) changeFeed(r *http.Request, f *feed, servers []monolith.ServerID, group string) error {
 	all, err := s.store.Servers(r.Context())
 	if err != nil {
 		return err

@@ -152,6 +152,13 @@ func TestFeedConditional(t *testing.T) {
 	if again := x.get(t, "/feeds/warn.rss"); again.Header().Get("Etag") != tag {
 		t.Error("an hour without news gives another feed")
 	}
+	// Acknowledged: the item says so at once, though the feed was kept.
+	if _, err := x.alerts.Acknowledge(t.Context(), 101, "eve", "ticket 4711"); err != nil {
+		t.Fatal(err)
+	}
+	if w := x.get(t, "/feeds/warn.rss"); !strings.Contains(w.body, "ticket 4711") {
+		t.Error("an acknowledgement is not in the feed")
+	}
 	x.alerts.open(server, "scans", monolith.LevelWarn, noon.Add(time.Minute))
 	if w := x.get(t, "/feeds/warn.rss", "If-None-Match", tag); w.Code != http.StatusOK {
 		t.Errorf("with news: %d", w.Code)

@@ -93,6 +93,7 @@ type Server struct {
 	metrics      *metrics
 	assets       *assets
 	availability availability
+	feeds        feedCache
 	unknowns     unknowns
 	judging      judging
 	room         room          // where lines are worked out

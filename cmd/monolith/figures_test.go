@@ -32,6 +32,7 @@ var figureRows = []struct {
 	{"history", historyRows},
 	{"month", monthRows},
 	{"fleet", fleetRows},
+	{"export", exportRows},
 	{"program", programRows},
 }
 
