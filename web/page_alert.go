@@ -304,6 +304,16 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 	if len(result.Servers) == 1 {
 		drawTested(d, &result.Servers[0], result.Step)
 	}
+	servers, err := s.store.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(servers, func(srv monolith.Server) bool { return srv.ID == a.Server })
+	if len(d.Panels) == 0 && at >= 0 {
+		if err := s.drawQuantity(ctx, d, &servers[at], a, v); err != nil {
+			return nil, err
+		}
+	}
 	if len(d.Panels) == 0 {
 		d.Note = cmp.Or(d.Note, "The history does not hold what this rule compares.")
 		return d, nil
@@ -318,18 +328,53 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 			d.Bands = append(d.Bands, bandOf(&history[i]))
 		}
 	}
-	servers, err := s.store.Servers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if i := slices.IndexFunc(servers, func(srv monolith.Server) bool { return srv.ID == a.Server }); i >= 0 {
-		marks, err := s.marksOf(ctx, servers[i:i+1], monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
+	if at >= 0 {
+		marks, err := s.marksOf(ctx, servers[at:at+1], monolith.MarkQuery{From: v.from, To: v.to, Limit: maxMarks})
 		if err != nil {
 			return nil, err
 		}
 		d.Marks = orEmpty(marks)
 	}
 	return d, nil
+}
+
+// drawQuantity draws the formula of the quantity that the alert compares, where a back-test can't tell its values. A
+// formula that only rules understand leaves the drawing as it is.
+func (s *Server) drawQuantity(ctx context.Context, d *graph.Drawing, srv *monolith.Server, a *monolith.Alert, v view) error {
+	rules := s.alerts.Rules()
+	at := slices.IndexFunc(rules, func(rule monolith.RuleInfo) bool { return rule.ID == a.Rule })
+	judged := slices.IndexFunc(a.Values, func(v monolith.AlertValue) bool { return v.Limit != nil })
+	if at < 0 || judged < 0 || a.Instance != "" {
+		return nil
+	}
+	let := slices.IndexFunc(rules[at].Let, func(q monolith.RuleQuantity) bool { return q.Name == a.Values[judged].Name })
+	if let < 0 {
+		return nil
+	}
+	q := rules[at].Let[let]
+	g, err := s.graphOf(ctx, []string{q.Is}, []monolith.Server{*srv})
+	if err != nil {
+		return nonsense(err)
+	}
+	drawn, err := s.drawFor(ctx, srv, s.request(v, srv.ID), g)
+	if err != nil {
+		return nonsense(err)
+	}
+	one := drawn[0]
+	if len(one.Panels) == 0 || len(one.Panels[0].Lines) == 0 {
+		return nil
+	}
+	one.Panels[0].Lines[0].Name = q.Name
+	d.Times, d.Step, d.Tier, d.Panels, d.Note = one.Times, one.Step, one.Tier, one.Panels[:1], ""
+	return nil
+}
+
+// nonsense keeps errors that are not about what was asked.
+func nonsense(err error) error {
+	if errors.Is(err, monolith.ErrInvalid) {
+		return nil
+	}
+	return err
 }
 
 // limitsOfAlert gives the limits that the alert's first judged value is compared with.

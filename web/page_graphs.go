@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -242,7 +243,12 @@ func (s *Server) exploreGraph(r *http.Request, exprs []string) (*graph.Graph, er
 	if err != nil {
 		return nil, err
 	}
-	formulas, err := s.parseAll(r.Context(), servers, exprs)
+	return s.graphOf(r.Context(), exprs, servers)
+}
+
+// graphOf makes a graph of formulas that servers have the values for, one line each.
+func (s *Server) graphOf(ctx context.Context, exprs []string, servers []monolith.Server) (*graph.Graph, error) {
+	formulas, err := s.parseAll(ctx, servers, exprs)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +264,7 @@ func (s *Server) exploreGraph(r *http.Request, exprs []string) (*graph.Graph, er
 	if err != nil {
 		return nil, fmt.Errorf("web: explore: %w", err)
 	}
-	return s.parseGraph(r.Context(), string(text), servers)
+	return s.parseGraph(ctx, string(text), servers)
 }
 
 // explorePanels puts formulas of one unit on one axis: two units share a panel, of more each has its own.

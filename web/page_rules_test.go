@@ -164,7 +164,8 @@ func TestQuietTimesOnPages(t *testing.T) {
 // alert was open.
 func TestLimitsAndBandsOnGraphs(t *testing.T) {
 	rules := []monolith.RuleInfo{{ID: "threads", Title: "Threads", Let: []monolith.RuleQuantity{{Name: "running", Is: "greatest(0, status.Threads_running - 1)"}},
-		When: []monolith.RuleCondition{{If: "running >= limit.running and status.Uptime > 3"}}}, {ID: "plain", When: []monolith.RuleCondition{{If: "status.Threads_running>limit.n"}}}}
+		When: []monolith.RuleCondition{{If: "running >= limit.running"}}}, {ID: "plain", When: []monolith.RuleCondition{{If: "status.Threads_running>limit.n"}}},
+		{ID: "both", When: []monolith.RuleCondition{{If: "status.Open_files > limit.n and status.Uptime > 3"}}}}
 	all := comparisonsOf(rules)
 	for expr, want := range map[string]string{"greatest(0,status.Threads_running-1)": "running", "status.Threads_running": "n"} {
 		if got := all[expr]; len(got) != 1 || got[0].Limit != want {

@@ -323,5 +323,6 @@ var alertFuncs = template.FuncMap{
 	"isOpen":       func(a monolith.Alert) bool { return a.Open() },
 	"externalLink": externalLink,
 	"number":       writeNumber,
+	"inUnit":       formatUnit,
 	"statements":   func(s []string) string { return strings.Join(s, "\n") },
 }

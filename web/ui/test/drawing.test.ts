@@ -95,3 +95,12 @@ test("the preview names all servers that it draws", () => {
   assert.equal(listed(["a", "b"]), "a and b");
   assert.equal(listed(["a", "b", "c", "d", "e", "f"]), "a, b, c and 3 more");
 });
+
+test("limits are kept in sight where they are near", () => {
+  const columns = [[0, 1], [4, 10]];
+  const limit = (value: number, more = {}) => ({ value, level: "warn" as const, name: "x", ...more });
+  assert.ok(extent(columns, [1], undefined, undefined, false, [limit(18)])[1] >= 18);
+  assert.ok(extent(columns, [1], undefined, undefined, false, [limit(500)])[1] < 12);
+  assert.ok(extent(columns, [1], undefined, undefined, false, [limit(500, { always: true })])[1] >= 500);
+  assert.ok(extent([[0], [null]], [1], undefined, undefined, false, [limit(5)])[1] === 1);
+});
