@@ -70,6 +70,9 @@ func TestDocumentedExamples(t *testing.T) {
 	x.alerts.alerts = []monolith.Alert{{ID: 42, AlertKey: monolith.AlertKey{Server: x.store.servers[0].ID, Rule: "lag"}, Level: monolith.LevelCritical, Opened: noon}}
 	x.alerts.silences = []monolith.Silence{{ID: 7, Rule: "lag", From: noon, To: noon.Add(time.Hour)}}
 	x.alerts.windows = []monolith.MaintenanceWindow{{ID: 3, Start: noon, Duration: time.Hour}}
+	x.tell.channels = []monolith.Channel{{ID: 4, Name: "operations", Kind: "mail", Enabled: true, Config: map[string]string{"host": "mail.example", "to": "ops@example.com"}}}
+	x.tell.subs = []monolith.Subscription{{ID: 5, Name: "night shift", Channel: 4, Enabled: true}}
+	x.tell.deliveries = []monolith.Delivery{{ID: 812, Channel: 4, Subscription: 5, Kind: monolith.NoticeProblem, Alerts: []monolith.AlertID{42}, State: monolith.DeliveryFailed, Payload: []byte("{}")}}
 	made := false
 	// What one example removes, the next one may need.
 	again := func() {
@@ -79,6 +82,9 @@ func TestDocumentedExamples(t *testing.T) {
 		}
 		if made = made || slices.Contains(names, "db1"); made && !slices.Contains(names, "db1") && !slices.Contains(names, "db1-old") {
 			x.add(t, "db1", "acme/prod")
+		}
+		if len(x.tell.channels) == 0 || x.tell.channels[0].ID != 4 {
+			x.tell.channels = append([]monolith.Channel{{ID: 4, Name: "operations", Kind: "mail", Config: map[string]string{"host": "mail.example", "to": "ops@example.com"}}}, x.tell.channels...)
 		}
 		if len(x.store.graphs) == 0 {
 			x.store.graphs = []monolith.SavedGraph{{ID: 3, Title: "Writes", Definition: ownDefinition}}

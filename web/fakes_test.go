@@ -315,6 +315,7 @@ type site struct {
 	store  *fakeStore
 	poller *fakePoller
 	alerts *fakeAlerts
+	tell   *fakeTelling
 	log    *strings.Builder
 	clock  time.Time
 	calls  int // of OnChange
@@ -328,7 +329,8 @@ func newSite(tb testing.TB, change ...func(*Config)) *site {
 		log:    &strings.Builder{}, clock: noon,
 	}
 	x.alerts = &fakeAlerts{now: func() time.Time { return x.clock }, statuses: map[monolith.ServerID][]monolith.RuleStatus{}}
-	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Exports: &fakeExports{}, Version: "test", Now: func() time.Time { return x.clock },
+	x.tell = &fakeTelling{}
+	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Telling: x.tell, Exports: &fakeExports{}, Version: "test", Now: func() time.Time { return x.clock },
 		Log:      slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnChange: func(context.Context) { x.calls++ }}
 	for _, f := range change {

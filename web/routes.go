@@ -106,6 +106,7 @@ func (s *Server) routesV1(r chi.Router) {
 		get("/usage", s.showUsage)
 
 		s.alertRoutes(r, get)
+		s.tellingRoutes(r, get)
 		s.exportRoutes(r, get)
 	})
 }
