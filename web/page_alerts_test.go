@@ -42,6 +42,24 @@ func TestEveryAlertPageRenders(t *testing.T) {
 	}
 }
 
+// TestAlertOfTheMonitor: one that is about no server has a page, and stands on the first screen whatever group is chosen.
+func TestAlertOfTheMonitor(t *testing.T) {
+	x := newFleet(t, 3)
+	id := x.alerts.open(&monolith.Server{}, "scans", monolith.LevelCritical, noon.Add(-time.Minute))
+	x.alerts.edit(id, func(a *monolith.Alert) { a.Text = "Most servers are out of reach at once." })
+	a := x.html(t, fmt.Sprintf("/alerts/%d", id))
+	if a.Code != http.StatusOK || !strings.Contains(a.body, "Monolith itself") || strings.Contains(a.body, `id="range"`) {
+		t.Errorf("%d", a.Code)
+	}
+	checkMarkup(t, "alert", a.body)
+	if body := x.html(t, "/?group=acme/prod").body; !strings.Contains(body, "Title of scans") {
+		t.Error("the first screen hides what is about Monolith itself")
+	}
+	if a := x.get(t, fmt.Sprintf("/alerts/%d/drawing.json", id)); a.Code != http.StatusOK {
+		t.Errorf("%d %s", a.Code, a.body)
+	}
+}
+
 // fillGroups adds the groups above those that hold servers.
 func (x *site) fillGroups() {
 	x.store.groups = append(x.store.groups, monolith.Group{Path: "client1"})

@@ -410,8 +410,12 @@ func markedLine(source string, p *problem) string {
 		return ""
 	}
 	mark := fmt.Sprintf("%4d  %s", n, lines[n-1])
-	if p.Column > 0 && p.Column <= len([]rune(lines[n-1]))+1 {
-		mark += "\n" + strings.Repeat(" ", 5+p.Column) + "^"
+	column := p.Column
+	if _, after, said := strings.Cut(rest, "column "); said && column == 0 {
+		fmt.Sscanf(after, "%d", &column) // without a number there is no mark
+	}
+	if column > 0 && column <= len([]rune(lines[n-1]))+1 {
+		mark += "\n" + strings.Repeat(" ", 5+column) + "^"
 	}
 	return mark
 }

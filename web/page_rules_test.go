@@ -79,7 +79,7 @@ func TestBackTestOfLimits(t *testing.T) {
 func TestOwnRulesOnPages(t *testing.T) {
 	x := newFleet(t, 3)
 	bad := x.post(t, "/rules/new", "source", "rubbish\n", "action", "save")
-	for _, want := range []string{"Line 1: this is no rule.", "Begin with id.", "column 3", "   1  rubbish\n        ^", ">rubbish\n</textarea>"} {
+	for _, want := range []string{"Line 1: this is no rule.", "begin with id", "column 3", "   1  rubbish\n        ^", ">rubbish\n</textarea>"} {
 		if !strings.Contains(bad.body, want) {
 			t.Errorf("%d: the page lacks %q", bad.Code, want)
 		}
@@ -107,6 +107,16 @@ func TestOwnRulesOnPages(t *testing.T) {
 	}
 	if got := x.post(t, "/rules/mine/delete"); got.Code != http.StatusSeeOther || len(x.alerts.own) != 0 {
 		t.Errorf("%d", got.Code)
+	}
+}
+
+func TestMarkedLine(t *testing.T) {
+	const source = "id: x\nif: a > b\n"
+	for detail, want := range map[string]string{"line 2: column 5: b is unknown": "   2  if: a > b\n          ^", "line 2: no": "   2  if: a > b", "line 9: x": "", "line": "", "line x": "", "no place": "",
+		"line 1: column x": "   1  id: x", "line 1: column 99": "   1  id: x"} {
+		if got := markedLine(source, &problem{Detail: detail}); got != want {
+			t.Errorf("%s: %q, want %q", detail, got, want)
+		}
 	}
 }
 
