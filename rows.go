@@ -120,7 +120,7 @@ type Replica struct {
 	// Filters are what of the source's changes is left out, in the server's words: "Replicate_Do_DB: shop; Replicate_Ignore_Table: …".
 	Filters string `json:"filters"`
 	// Missing lists the normalised fields whose column the server did not send though its version has
-	// it: what depends on them cannot be evaluated.
+	// it, or in which there was no number where one belongs: what depends on them cannot be evaluated.
 	Missing []string `json:"missing,omitempty"`
 }
 

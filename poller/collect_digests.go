@@ -3,6 +3,7 @@ package poller
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +59,17 @@ func digestStatement(id monolith.Identity) string {
 func collectDigests(ctx context.Context, g *Gather) error {
 	list := []monolith.Digest{}
 	seen := map[[2]string]bool{}
+	unreadable := 0
 	const picoseconds = 1e12
 	err := g.Session.Query(ctx, digestStatement(g.Identity), func(row Row) error {
+		lacks := false
 		value := func(name string) float64 {
-			if n := row.Num(name); !n.IsNone() {
-				return n.Float64()
+			n := row.Num(name)
+			if n.IsNone() {
+				lacks = true
+				return 0
 			}
-			return 0
+			return n.Float64()
 		}
 		d := monolith.Digest{
 			Schema: cut(printable(first(row.Text("schema_name"))), 128), Digest: cut(printable(first(row.Text("digest"))), 64),
@@ -75,8 +80,12 @@ func collectDigests(ctx context.Context, g *Gather) error {
 		if cpu := row.Num("cpu"); !cpu.IsNone() {
 			d.CPUSeconds = new(cpu.Float64() / picoseconds)
 		}
-		if at := value("last_seen"); at > 0 {
-			d.LastSeen = time.Unix(int64(at), 0).UTC()
+		if lacks {
+			unreadable++
+			return nil
+		}
+		if at := row.Num("last_seen"); !at.IsNone() && at.Float64() > 0 {
+			d.LastSeen = time.Unix(int64(at.Float64()), 0).UTC()
 		}
 		if key := [2]string{d.Schema, d.Digest}; !seen[key] {
 			seen[key] = true
@@ -86,6 +95,9 @@ func collectDigests(ctx context.Context, g *Gather) error {
 	})
 	if err != nil {
 		return err
+	}
+	if unreadable > 0 {
+		g.Note(monolith.ProblemPartial, fmt.Sprintf("%d of the statement digests hold a number that could not be read: they are left out", unreadable), "")
 	}
 	slices.SortFunc(list, func(a, b monolith.Digest) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), strings.Compare(a.Digest, b.Digest), strings.Compare(a.Schema, b.Schema))

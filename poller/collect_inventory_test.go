@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -272,4 +273,27 @@ func TestBinaryLogsGrowOld(t *testing.T) {
 	wants(t, poll(now.Add(3*time.Hour), list([]string{"b.2", "20"}, []string{"b.3", "10"})), map[string]string{"server.binary_log_oldest_seconds": "7200"})
 	// RESET MASTER begins with the same names.
 	wants(t, poll(now.Add(4*time.Hour), list([]string{"b.2", "5"})), map[string]string{"server.binary_log_oldest_seconds": "0"})
+}
+
+// TestDigestsOfAnySize: sums outgrow 64 bits after a while. A row with a number that can't be read is left out and said so, and the
+// others stay.
+func TestDigestsOfAnySize(t *testing.T) {
+	t.Parallel()
+	columns := []string{"schema_name", "digest", "text", "count", "wait", "examined", "sent", "no_index", "full_joins", "tmp_tables", "tmp_disk_tables", "merge_passes", "last_seen", "cpu"}
+	row := func(digest, wait string) []string {
+		return []string{"shop", digest, "SELECT ?", "5", wait, "10", "10", "0", "0", "0", "0", "0", "1700000000", "1000000000000"}
+	}
+	f := &fakeSession{answers: map[string]answer{"(SELECT SCHEMA_NAME": {columns: columns,
+		rows: [][]string{row("a", "2000000000000"), row("b", "83505516706205592384"), row("c", "n/a"), row("d", "10607806269779284266"), row("e", null)}}}}
+	snap, err := collect(t, digestsCollector(), server("8.4.0", ""), f)
+	if err != nil || problemKinds(snap) != "[partial]" || !strings.Contains(snap.Problems[0].Text, "2 of the statement digests") {
+		t.Fatalf("%v, %v", snap.Problems, err)
+	}
+	got := ""
+	for _, d := range snap.Digests {
+		got += fmt.Sprintf("%s %.0f; ", d.Digest, d.Seconds)
+	}
+	if want := "b 83505517; d 10607806; a 2; "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

@@ -176,11 +176,15 @@ func (f *fields) text(field string, names ...string) string {
 	return printable(first(f.row.Text(names...)))
 }
 
+// number reads what must be a number: NULL, a position beyond 2^63 and what is no number are as good as missing.
 func (f *fields) number(field string, names ...string) int64 {
+	before := len(f.missing)
 	s := f.text(field, names...)
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil && s != "" { // a position beyond 2^63 or not a number
+	if err != nil && len(f.missing) == before {
 		f.missing = append(f.missing, field)
+	}
+	if err != nil {
 		return 0
 	}
 	return n

@@ -2,9 +2,11 @@ package poller
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
@@ -233,6 +235,78 @@ func TestReplicationMissingColumnIsNamed(t *testing.T) {
 	snap, err = collect(t, replicationCollector(), server("5.0.96", ""), old)
 	if err != nil || len(snap.Replicas[0].Missing) > 0 || snap.Replicas[0].SQLErrno != 1062 {
 		t.Errorf("%+v, %v", snap.Replicas, err)
+	}
+}
+
+// TestReplicationNumbersThatAreNone: a number that is NULL or no number is not 0. With GTID_ONLY the log files are named INVALID and
+// the positions are 0, which is as it should be.
+func TestReplicationNumbersThatAreNone(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{commitDelay: applierDelay("", "0"), retries: applierRetries(), "SHOW REPLICA STATUS": vertical(with(renamed(oldRow),
+		"Relay_Log_Space", "NULL", "Read_Source_Log_Pos", "18446744073709551615", "Last_SQL_Errno", "none", "SQL_Delay", "NULL"))}}
+	snap, err := collect(t, replicationCollector(), server("8.4.0", ""), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, snap, map[string]string{"replica.relay_log_space": "none", "replica.read_log_pos": "none", "replica.sql_errno": "none", "replica.sql_delay": "none",
+		"replica.delay": "none", "replica.lag": "13", "replica.exec_log_pos": "4000", "replica.io_errno": "0"})
+
+	f.answers["SHOW REPLICA STATUS"] = vertical(with(renamed(oldRow), "Source_Log_File", "INVALID", "Relay_Source_Log_File", "INVALID",
+		"Read_Source_Log_Pos", "0", "Exec_Source_Log_Pos", "0"))
+	snap, err = collect(t, replicationCollector(), server("8.4.0", ""), f)
+	if err != nil || len(snap.Problems) > 0 || len(snap.Replicas[0].Missing) > 0 || snap.Replicas[0].Delay == nil {
+		t.Errorf("GTID_ONLY: %+v, %v, %v", snap.Replicas, snap.Problems, err)
+	}
+	wants(t, snap, map[string]string{"replica.read_log_file": "none", "replica.exec_log_file": "none", "replica.lag": "13", "replica.gtid_backlog": "0"})
+}
+
+// TestReplicationErrorsMayBeAnything: an error's text has several lines and bytes of other character sets, and is cut with a mark.
+func TestReplicationErrorsMayBeAnything(t *testing.T) {
+	t.Parallel()
+	f := &fakeSession{answers: map[string]answer{retries: applierRetries(), "SHOW SLAVE STATUS": vertical(with(oldRow, "Slave_SQL_Running", "No", "Last_SQL_Errno", "1146",
+		"Last_SQL_Error", "Error 'Table 'm\xfcller.t' doesn't exist' on query.\\nSlave_IO_Running: No\\nQuery: 'UPDATE\x00t'",
+		"Last_IO_Error", "no route "+strings.Repeat("é", 20_000)))}}
+	snap, err := collect(t, replicationCollector(), server("5.7.44", ""), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := snap.Replicas[0]
+	if r.IO != monolith.ThreadYes || !strings.Contains(r.SQLError, "m\uFFFDller.t") || strings.Count(r.SQLError, "\n") != 2 ||
+		!utf8.ValidString(r.SQLError) || strings.Contains(r.SQLError, "\x00") {
+		t.Errorf("receiver %s, applier's error %q", r.IO, r.SQLError)
+	}
+	if !utf8.ValidString(r.IOError) || len(r.IOError) > maxErrorText+4 || !strings.HasSuffix(r.IOError, "…") {
+		t.Errorf("the receiver's error has %d bytes and ends with %q", len(r.IOError), r.IOError[max(0, len(r.IOError)-9):])
+	}
+}
+
+// TestReplicationOfManyChannels: as many rows as there are channels, one of them broken.
+func TestReplicationOfManyChannels(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 3, 10} {
+		blocks := make([]string, n)
+		for i := range blocks {
+			blocks[i] = with(renamed(oldRow), "Channel_Name", fmt.Sprint("ch", i))
+		}
+		if n > 0 {
+			blocks[n-1] = with(blocks[n-1], "Replica_SQL_Running", "No")
+		}
+		a := vertical(blocks...)
+		if n == 0 {
+			a.columns = []string{"Replica_IO_State"}
+		}
+		f := &fakeSession{answers: map[string]answer{commitDelay: applierDelay("", "0"), retries: applierRetries(), "SHOW REPLICA STATUS": a}}
+		snap, err := collect(t, replicationCollector(), server("8.4.0", ""), f)
+		if err != nil || len(snap.Replicas) != n {
+			t.Fatalf("%d channels became %+v, %v", n, snap.Replicas, err)
+		}
+		wants(t, snap, map[string]string{"replica.channels": fmt.Sprint(n)})
+		for i, r := range snap.Replicas {
+			want := map[bool]string{true: "none", false: "13"}[i == n-1]
+			if r.Channel != fmt.Sprint("ch", i) || find(snap, "replica.lag", r.Channel) != want {
+				t.Errorf("%d channels: %q has the lag %s, want %s", n, r.Channel, find(snap, "replica.lag", r.Channel), want)
+			}
+		}
 	}
 }
 

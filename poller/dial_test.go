@@ -3,8 +3,12 @@ package poller
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"testing"
+
+	"monolith"
+	"monolith/internal/replay"
 )
 
 // greetingOf is how a server begins: its version and our thread's id there.
@@ -64,5 +68,44 @@ func TestLimitedConn(t *testing.T) {
 	c.allow(0)
 	if left := c.until.Load() - c.read.Load(); left != defaultMaxBytes {
 		t.Errorf("without a limit of its own an answer may have %d bytes", left)
+	}
+}
+
+// A server is reached by an address of IPv6, and its words name it with brackets.
+func TestAddressOfIPv6(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skipf("SKIPPED: this machine has no ::1: %v", err)
+	}
+	s := replay.Start(t, healthy())
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if up, err := net.Dial("tcp", s.Address()); err == nil {
+				go func() { defer client.Close(); io.Copy(client, up) }()
+				go func() { defer up.Close(); io.Copy(up, client) }()
+			}
+		}
+	}()
+	p, err := New(Config{Collectors: []*Collector{statusCollector()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := monolith.Endpoint{Host: "::1", Port: l.Addr().(*net.TCPAddr).Port, User: replay.User, Password: replay.Password}
+	if report := p.Test(t.Context(), monolith.Server{Endpoint: e}); !report.OK || report.Account == "" {
+		t.Errorf("%+v", report)
+	}
+	l.Close()
+	report := p.Test(t.Context(), monolith.Server{Endpoint: e})
+	said := false
+	for _, step := range report.Steps {
+		said = said || step.Text == l.Addr().String()+" refuses connections: no server listens there"
+	}
+	if report.OK || report.Up || !said {
+		t.Errorf("nobody listens on %v: %+v", l.Addr(), report)
 	}
 }

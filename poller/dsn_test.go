@@ -12,6 +12,7 @@ import (
 
 	"monolith"
 	"monolith/internal/mysqltest"
+	"monolith/internal/replay"
 )
 
 func TestParseDSN(t *testing.T) {
@@ -131,6 +132,51 @@ func TestPasswordsLogIn(t *testing.T) {
 		report := p.Test(t.Context(), monolith.Server{Endpoint: monolith.Endpoint{Host: db.Host, Port: db.Port, User: user, Password: monolith.Secret(pw)}})
 		if !report.OK {
 			t.Errorf("%q does not log in: %+v", pw, report.Steps)
+		}
+	}
+}
+
+// Every way of logging in works, or is named as one that does not: an account that can't log in is no server that is down.
+func TestWaysToLogIn(t *testing.T) {
+	t.Parallel()
+	p, err := New(Config{Collectors: []*Collector{statusCollector()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const password = "longer than the twenty bytes of a scramble: ÄÖÜ"
+	record := func(version string, opts ...replay.Option) monolith.Endpoint {
+		s := replay.Start(t, replay.Record(map[string]string{"version": version, "wait_timeout": "28800"}, map[string]string{"Uptime": "9"}),
+			append(opts, replay.Account("mon", password))...)
+		return monolith.Endpoint{Host: s.Host, Port: s.Port, User: "mon", Password: password}
+	}
+	real := mysqltest.MariaDB(t, mysqltest.Options("skip_name_resolve=ON"))
+	real.Exec(t, "INSTALL SONAME 'auth_ed25519'", "CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('"+password+"')",
+		"CREATE USER sock@localhost IDENTIFIED BY '"+password+"'")
+	for name, c := range map[string]struct {
+		e     monolith.Endpoint
+		tls   string
+		fails string // what is said; "" when it works
+	}{
+		"sha2 without TLS":    {record("9.5.0"), "disabled", ""},
+		"sha2 over TLS":       {record("8.4.3", replay.TLS()), "required", ""},
+		"native":              {record("5.7.44"), "", ""},
+		"switched to native":  {record("8.0.40", replay.Plugin("mysql_native_password")), "", ""},
+		"a plug-in not known": {record("8.4.3", replay.Plugin("authentication_fido")), "", "authentication_fido"},
+		"ed25519":             {monolith.Endpoint{Host: real.Host, Port: real.Port, User: "ed", Password: password}, "", ""},
+		"by the socket":       {monolith.Endpoint{Socket: real.Socket, User: "sock", Password: password}, "", ""},
+		"localhost is not 127.0.0.1": {monolith.Endpoint{Host: real.Host, Port: real.Port, User: "sock", Password: password}, "",
+			"'sock'@'127.0.0.1'"},
+	} {
+		c.e.TLS = c.tls
+		report := p.Test(t.Context(), monolith.Server{Endpoint: c.e})
+		said := ""
+		for _, s := range report.Steps {
+			if s.Result == monolith.StepFailed {
+				said += s.Text + s.Cure
+			}
+		}
+		if report.OK != (c.fails == "") || !report.Up || !strings.Contains(said, c.fails) || strings.Contains(said, password) {
+			t.Errorf("%s: ok %v, up %v: %+v", name, report.OK, report.Up, report.Steps)
 		}
 	}
 }

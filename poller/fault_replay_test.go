@@ -177,6 +177,46 @@ func TestFaultsOfAServer(t *testing.T) {
 	}
 }
 
+// A replication status that does not come (STOP REPLICA waits for a long transaction) holds up itself: the rest is read, no threads
+// pile up, and what was known of the channels stays known, as old.
+func TestReplicationStatusThatHangs(t *testing.T) {
+	t.Parallel()
+	s := replay.Start(t, healthy().With("SHOW REPLICA STATUS", replay.Table(
+		[]string{"Replica_IO_Running", "Replica_SQL_Running", "Seconds_Behind_Source", "Channel_Name"}, []string{"Yes", "Yes", "7", ""})))
+	d := drive(t, s, 500*time.Millisecond)
+	var state *monolith.State
+	poll := func() *monolith.Snapshot {
+		snap := d.poll(t)
+		state = state.With(snap)
+		return snap
+	}
+	eventually(t, "the channels", func() bool { return len(poll().Replicas) == 1 })
+	_, read, _ := state.Value(monolith.Metric{Name: "replica.channels"})
+	s.Set(replay.Hang().On("SHOW REPLICA STATUS"))
+	late := 0
+	for i := range 5 {
+		snap := poll()
+		if !snap.Polled || snap.Section("status") == nil {
+			t.Errorf("poll %d: %+v", i, describe(snap))
+		}
+		if p := problemOf(snap, "replication"); p != nil {
+			late++
+			if p.Kind != monolith.ProblemTimeout {
+				t.Errorf("poll %d: %+v", i, p)
+			}
+		}
+	}
+	p := slices.IndexFunc(state.Problems, func(p monolith.Problem) bool { return p.Collector == "replication" })
+	if _, still, ok := state.Value(monolith.Metric{Name: "replica.channels"}); late == 0 || p < 0 || !ok || !still.Equal(read) || len(state.Replicas) != 1 {
+		t.Errorf("%d late, problems %+v, channels of %v, read at first at %v", late, state.Problems, still, read)
+	}
+	if _, most := s.Threads(); most > 2 {
+		t.Errorf("%d threads of ours at a time", most)
+	}
+	s.Clear()
+	eventually(t, "the channels again", func() bool { return len(poll().Replicas) == 1 && len(state.Problems) == 0 })
+}
+
 // A million rows are read to their end, or for as long as the collector has time, and cost the poll nothing else. Of them
 // only as many are looked at as a server can have.
 func TestAMillionRows(t *testing.T) {
@@ -253,6 +293,9 @@ func TestOddValues(t *testing.T) {
 	s.Clear()
 	if snap := d.poll(t); !snap.Polled || len(snap.Problems) > 0 {
 		t.Errorf("afterwards: %+v", describe(snap))
+	}
+	if n := s.Logins(); n != 1 {
+		t.Errorf("%d logins: one connection is kept, and nobody's password is tried", n)
 	}
 }
 

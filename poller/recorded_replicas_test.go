@@ -56,7 +56,7 @@ func TestEveryRecordedReplicaIsRead(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", name, got, recordedReplicas[name])
 		}
 		for _, r := range s.Replicas {
-			if len(r.Missing) > 0 && !strings.Contains(name, "partial") {
+			if len(withoutPositions(name, r.Missing)) > 0 && !strings.Contains(name, "partial") {
 				t.Errorf("%s: columns are missing: %v", name, r.Missing)
 			}
 			if strings.Contains(name, "005") && (strings.Count(r.SQLError, "\n") != 3 || !strings.HasSuffix(r.SQLError, "aggregate.threadid'")) {
