@@ -42,6 +42,9 @@ type Service struct {
 	engine  *Engine
 	builtin *Catalogue
 
+	// changing orders what people change of rules, settings and quiet times: what is checked is what is kept.
+	changing sync.Mutex
+
 	// writing orders batches: what happened first is written first.
 	writing sync.Mutex
 	waiting []*waiting // batches that could not be written yet

@@ -157,11 +157,13 @@ func (s *Service) SilenceAlert(ctx context.Context, id monolith.AlertID, until t
 	if !open {
 		return s.touch(ctx, id, monolith.EventSilenced, by, reason, func(*monolith.Alert) {})
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.PutSilence(ctx, &silence); err != nil {
 		return monolith.Alert{}, err
 	}
 	s.mu.Lock()
-	s.silences = append(s.silences, silence)
+	s.silences = append(slices.Clip(s.silences), silence)
 	s.mu.Unlock()
 	end := until
 	if end.IsZero() {
@@ -187,6 +189,8 @@ func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) err
 	if err := CheckSilence(silence); err != nil {
 		return err
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.PutSilence(ctx, silence); err != nil {
 		return err
 	}
@@ -195,6 +199,8 @@ func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) err
 
 // DeleteSilence ends a silence at once.
 func (s *Service) DeleteSilence(ctx context.Context, id int64) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.DeleteSilence(ctx, id); err != nil {
 		return err
 	}
@@ -254,6 +260,8 @@ func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.Maintena
 	if err := CheckMaintenance(w); err != nil {
 		return err
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.PutMaintenanceWindow(ctx, w); err != nil {
 		return err
 	}
@@ -262,6 +270,8 @@ func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.Maintena
 
 // DeleteMaintenanceWindow removes a window.
 func (s *Service) DeleteMaintenanceWindow(ctx context.Context, id int64) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.DeleteMaintenanceWindow(ctx, id); err != nil {
 		return err
 	}

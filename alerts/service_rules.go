@@ -114,6 +114,8 @@ func (s *Service) RuleSettings(ctx context.Context) ([]monolith.RuleSetting, err
 
 // PutRuleSettings checks and keeps settings, and puts them in force from each server's next poll on.
 func (s *Service) PutRuleSettings(ctx context.Context, settings []monolith.RuleSetting) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	cat := s.engine.Catalogue()
 	s.mu.Lock()
 	all := slices.Clone(s.settings)
@@ -252,6 +254,8 @@ func (s *Service) PutOwnRule(ctx context.Context, source, by string) (monolith.R
 	if r.id == RuleNetwork {
 		return monolith.RuleInfo{}, fmt.Errorf("alerts: %s is a built-in rule: %w", r.id, monolith.ErrConflict)
 	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.PutOwnRule(ctx, monolith.OwnRule{ID: r.id, Source: source, By: by, At: s.now()}); err != nil {
 		return monolith.RuleInfo{}, err
 	}
@@ -269,6 +273,8 @@ func duplicateOf(err error) string {
 
 // DeleteOwnRule removes a user's rule; its open alerts close at the next poll of their servers.
 func (s *Service) DeleteOwnRule(ctx context.Context, id string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.cfg.Store.DeleteOwnRule(ctx, id); err != nil {
 		return err
 	}

@@ -109,10 +109,14 @@ func (m *memoryStore) EventsAfter(context.Context, int64, int) ([]monolith.Alert
 }
 
 func (m *memoryStore) RuleSettings(context.Context) ([]monolith.RuleSetting, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return slices.Clone(m.settings), nil
 }
 
 func (m *memoryStore) PutRuleSettings(_ context.Context, list []monolith.RuleSetting) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, s := range list {
 		m.settings = slices.DeleteFunc(m.settings, func(o monolith.RuleSetting) bool { return o.Rule == s.Rule && o.RuleScope == s.RuleScope })
 		if !IsEmptySetting(&s) {
@@ -123,10 +127,14 @@ func (m *memoryStore) PutRuleSettings(_ context.Context, list []monolith.RuleSet
 }
 
 func (m *memoryStore) Silences(_ context.Context, at time.Time) ([]monolith.Silence, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(m.silences), func(s monolith.Silence) bool { return !s.To.IsZero() && !s.To.After(at) }), nil
 }
 
 func (m *memoryStore) PutSilence(_ context.Context, s *monolith.Silence) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.lastID++
 	s.ID = m.lastID
 	m.silences = append(m.silences, *s)
@@ -134,35 +142,49 @@ func (m *memoryStore) PutSilence(_ context.Context, s *monolith.Silence) error {
 }
 
 func (m *memoryStore) DeleteSilence(_ context.Context, id int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.silences = slices.DeleteFunc(m.silences, func(s monolith.Silence) bool { return s.ID == id })
 	return nil
 }
 
 func (m *memoryStore) MaintenanceWindows(context.Context) ([]monolith.MaintenanceWindow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return slices.Clone(m.windows), nil
 }
 
 func (m *memoryStore) PutMaintenanceWindow(_ context.Context, w *monolith.MaintenanceWindow) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.windows = append(m.windows, *w)
 	return nil
 }
 
 func (m *memoryStore) DeleteMaintenanceWindow(context.Context, int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.windows = nil
 	return nil
 }
 
 func (m *memoryStore) OwnRules(context.Context) ([]monolith.OwnRule, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return slices.Clone(m.own), nil
 }
 
 func (m *memoryStore) PutOwnRule(_ context.Context, r monolith.OwnRule) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.own = slices.DeleteFunc(m.own, func(o monolith.OwnRule) bool { return o.ID == r.ID })
 	m.own = append(m.own, r)
 	return nil
 }
 
 func (m *memoryStore) DeleteOwnRule(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.own = slices.DeleteFunc(m.own, func(o monolith.OwnRule) bool { return o.ID == id })
 	return nil
 }
