@@ -279,3 +279,12 @@ func TestAlertsOfOneRuleAreOneRow(t *testing.T) {
 		t.Errorf("%d rows, want 3", n)
 	}
 }
+
+// TestFoldedGroupsTellTheirWorst: a group that stands for its servers says how bad it is in there.
+func TestFoldedGroupsTellTheirWorst(t *testing.T) {
+	x := newFleet(t, 1000)
+	x.alerts.open(&x.store.servers[0], "lag", monolith.LevelCritical, noon)
+	if body := x.html(t, "/").body; !strings.Contains(body, `<a class="level critical" href="/alerts?group=client1%2fprod" title="1 open alert, the worst is critical">1 critical</a>`) {
+		t.Error("the group does not tell")
+	}
+}

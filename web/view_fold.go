@@ -20,6 +20,8 @@ const namesOfFold = 3
 // server that has it.
 type fold struct {
 	Counts    serverCounts
+	Level     monolith.Level // the worst that is open
+	Alerts    int
 	Up        int
 	Wrong     []serverRow // the worst of those that are not well
 	MoreWrong int
@@ -40,6 +42,7 @@ func foldRows(rows []serverRow) *fold {
 	for i := range rows {
 		r := &rows[i]
 		f.Counts.add(r.Health)
+		f.Level, f.Alerts = max(f.Level, r.Level), f.Alerts+r.Alerts
 		switch r.Health.Look {
 		case "up":
 			f.Up++
