@@ -31,7 +31,7 @@ const (
 	curbEvery = time.Second
 	// curbFrom is from how many bytes that live on garbage may take half as much again, and no longer as much. The heap of a
 	// few servers stays below.
-	curbFrom = 32 << 20
+	curbFrom = 48 << 20
 	// curbRest is how long garbage may gather where a quarter of what lives is room for so long: with hundreds of servers each
 	// ten seconds. With a thousand each second it is not.
 	curbRest = 10 * time.Second
@@ -109,7 +109,7 @@ func curb(ctx context.Context, read func() heap, setRoom func(percent int) int) 
 func roomFor(live uint64, pace float64, room int) int {
 	gathers := pace * curbRest.Seconds()
 	switch l := float64(live); {
-	case live < curbFrom/2:
+	case live < curbFrom*2/3:
 		return roomFree
 	case live < curbFrom:
 		return room

@@ -54,15 +54,15 @@ func TestLargeHeapIsKeptTighter(t *testing.T) {
 		room  int     // in force
 		wants int
 	}{
-		"three servers":                      {12, 1, roomHalf, roomFree},
-		"between few and many":               {20, 1, roomHalf, roomHalf},
-		"between many and few":               {20, 1, roomFree, roomFree},
+		"three servers":                      {20, 1, roomHalf, roomFree},
+		"between few and many":               {40, 1, roomHalf, roomHalf},
+		"between many and few":               {40, 1, roomFree, roomFree},
 		"two hundred at the start":           {60, 100, roomHalf, roomHalf},
 		"two hundred each ten seconds":       {80, 1.2, roomHalf, roomLess},
 		"a little more":                      {80, 2, roomLess, roomLess},
 		"a thousand each second":             {400, 45, roomLess, roomHalf},
-		"few become many":                    {40, 0.5, roomFree, roomLess},
-		"few become many that take a lot":    {40, 1.2, roomFree, roomHalf},
+		"few become many":                    {60, 0.5, roomFree, roomLess},
+		"few become many that take a lot":    {60, 1.4, roomFree, roomHalf},
 		"somebody looks at pages of a fleet": {80, 60, roomLess, roomHalf},
 	} {
 		if got := roomFor(c.live*mega, c.pace*mega, c.room); got != c.wants {
