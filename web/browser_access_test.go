@@ -34,23 +34,26 @@ const faint = `(() => {
 	return [...found];
 })()`
 
+// accessible fails the test for what has no name or too little contrast on the page that is open.
+func accessible(t *testing.T, b *browsertest.Browser, what string) {
+	t.Helper()
+	for _, e := range b.Unnamed() {
+		t.Errorf("%s: there is no name for a %s", what, e)
+	}
+	for _, look := range []string{"light", "dark"} {
+		var low []string
+		b.Eval(fmt.Sprintf(`(document.documentElement.dataset.theme = %q, %s)`, look, faint), &low)
+		for _, e := range low {
+			t.Errorf("%s, %s: too little contrast: %s", what, look, e)
+		}
+	}
+}
+
 // TestBrowserPagesAreAccessible holds that a screen reader can name what is on every page and that every text can
 // be read, in both looks.
 func TestBrowserPagesAreAccessible(t *testing.T) {
 	_, b, url := openFleet(t, 60)
-	check := func(what string) {
-		t.Helper()
-		for _, e := range b.Unnamed() {
-			t.Errorf("%s: there is no name for a %s", what, e)
-		}
-		for _, look := range []string{"light", "dark"} {
-			var low []string
-			b.Eval(fmt.Sprintf(`(document.documentElement.dataset.theme = %q, %s)`, look, faint), &low)
-			for _, e := range low {
-				t.Errorf("%s, %s: too little contrast: %s", what, look, e)
-			}
-		}
-	}
+	check := func(what string) { t.Helper(); accessible(t, b, what) }
 	for _, path := range allPages {
 		server := "db14" // it is off
 		if strings.Contains(path, "own-77") || strings.Contains(path, "ago=1") {

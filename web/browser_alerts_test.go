@@ -110,6 +110,7 @@ func TestBrowserAlerts(t *testing.T) {
 	b.Until("document.querySelector('#test-status').textContent.includes('this is no rule')", browsertest.Patience)
 }
 
+// TestBrowserAlertPagesFit holds that the pages fit a phone, and can be read and named there.
 func TestBrowserAlertPagesFit(t *testing.T) {
 	x, b, url := openFleet(t, 6, browsertest.Width(390))
 	id := x.fillAlerts(t, strings.Repeat("-a-long-name", 8))
@@ -118,6 +119,7 @@ func TestBrowserAlertPagesFit(t *testing.T) {
 			continue
 		}
 		b.Open(url + alertPath(path, "db1", id))
+		accessible(t, b, path)
 		var over int
 		b.Eval("document.documentElement.scrollWidth - innerWidth", &over)
 		if over > 0 {
