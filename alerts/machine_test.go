@@ -296,6 +296,40 @@ says: "x"
 	}
 }
 
+// TestOneBrokenChannelOfMany: however many channels there are, the broken one has one alert, which names it.
+func TestOneBrokenChannelOfMany(t *testing.T) {
+	cat, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 3, 10} {
+		w := newWorld(cat, cat.Rule("replica-sql-thread-stopped"), false, &serverEntry{})
+		w.rows.Replicas = []monolith.Replica{}
+		for i := range n {
+			w.rows.Replicas = append(w.rows.Replicas, monolith.Replica{Channel: fmt.Sprint("ch", i), IO: monolith.ThreadYes, SQL: monolith.ThreadYes})
+		}
+		if n > 0 {
+			w.rows.Replicas[n-1].SQL = monolith.ThreadNo
+		}
+		for range 10 {
+			w.poll()
+		}
+		want, got := []string{}, []string{}
+		if n > 0 {
+			want = append(want, fmt.Sprintf("opened ch%d", n-1))
+		}
+		for _, e := range w.events {
+			got = append(got, string(e.Kind)+" "+e.Key.Instance)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d channels: %q, want %q", n, got, want)
+		}
+		if states := w.engine.Status(1, "replica-sql-thread-stopped"); len(states) != max(1, n) {
+			t.Errorf("%d channels have %d states", n, len(states))
+		}
+	}
+}
+
 func TestSwitchedOffWhileOpen(t *testing.T) {
 	cat := ownCatalogue(t, threeLevels)
 	w, _ := play(t, cat, 15, 3)

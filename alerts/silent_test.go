@@ -162,3 +162,44 @@ func TestUnreachable(t *testing.T) {
 		})
 	}
 }
+
+// TestServerJustBorn judges a server that was started a second ago and has counted nothing yet, at each rule: nothing is divided by
+// that nothing, and nobody is told of a ratio that is none.
+func TestServerJustBorn(t *testing.T) {
+	cat, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range cat.Rules() {
+		t.Run(r.ID(), func(t *testing.T) {
+			t.Parallel()
+			old := judgeable(t, cat, r)
+			if old == nil {
+				t.Skip("no test of the rule ends in a judgement by readings")
+			}
+			w := newWorld(cat, r, false, &serverEntry{})
+			w.server, w.id, w.rows, w.interval = old.server, old.id, old.rows, time.Second
+			counts := false
+			for m, s := range old.signals {
+				w.signals[m] = s
+				if !s.isText && strings.HasPrefix(m.Name, "status.") {
+					w.signals[m], counts = &signal{since: w.start, counter: s.counter}, counts || s.counter
+				}
+			}
+			w.booted = w.start.Add(-time.Second)
+			for range 3 {
+				w.poll()
+			}
+			for _, e := range w.events {
+				if counts && e.Kind == monolith.EventOpened {
+					t.Errorf("%s: %s", e.To, e.Key.Instance)
+				}
+			}
+			for _, s := range w.engine.Status(w.server.ID, r.ID()) {
+				if text := s.Text + s.Why; strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || strings.Contains(text, "%!") {
+					t.Errorf("%s: %q", s.State, text)
+				}
+			}
+		})
+	}
+}
