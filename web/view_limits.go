@@ -102,13 +102,20 @@ func (s *Server) judgeDrawings(ctx context.Context, server *monolith.Server, v v
 	if err != nil {
 		return err
 	}
+	if len(history) == 0 {
+		return nil
+	}
+	drawn := make([]map[string]bool, len(drawings))
+	for i, d := range drawings {
+		drawn[i] = movingNames(d)
+	}
 	for i := range history {
 		at := slices.IndexFunc(rules, func(r monolith.RuleInfo) bool { return r.ID == history[i].Rule })
 		if at < 0 {
 			continue
 		}
-		for _, d := range drawings {
-			if concerns(&rules[at], d) {
+		for j, d := range drawings {
+			if concerns(&rules[at], d.ID, drawn[j]) {
 				d.Bands = append(d.Bands, bandOf(&history[i]))
 			}
 		}
@@ -116,22 +123,25 @@ func (s *Server) judgeDrawings(ctx context.Context, server *monolith.Server, v v
 	return nil
 }
 
-// concerns reports whether a rule's alerts are drawn behind a graph: the rule names it, or they share a value that
-// moves.
-func concerns(rule *monolith.RuleInfo, d *graph.Drawing) bool {
-	if rule.Graph != "" && rule.Graph == d.ID {
-		return true
-	}
+// movingNames gives the metrics that a drawing shows, without those that only many rules divide by.
+func movingNames(d *graph.Drawing) map[string]bool {
+	names := map[string]bool{}
 	for _, p := range d.Panels {
 		for _, l := range p.Lines {
 			for _, name := range metricNames.FindAllString(l.Expr, -1) {
-				if !strings.HasPrefix(name, "variable.") && !everywhere[name] && slices.Contains(rule.Inputs, name) {
-					return true
+				if !strings.HasPrefix(name, "variable.") && !everywhere[name] {
+					names[name] = true
 				}
 			}
 		}
 	}
-	return false
+	return names
+}
+
+// concerns reports whether a rule's alerts are drawn behind a graph: the rule names it, or they share a value that
+// moves.
+func concerns(rule *monolith.RuleInfo, id string, drawn map[string]bool) bool {
+	return rule.Graph != "" && rule.Graph == id || slices.ContainsFunc(rule.Inputs, func(name string) bool { return drawn[name] })
 }
 
 // everywhere are values that many rules read only to divide by them.
