@@ -29,14 +29,16 @@ type FleetServer struct {
 	ID   monolith.ServerID
 	Name string
 	Gone time.Time // since when it can't be reached; zero: it can
+	// Unheard says that it was not polled yet since Monolith started, so that nobody knows.
+	Unheard bool
 }
 
 // NetworkGone finds the servers of which the monitor lost sight at once: at least half of all, and three, within two
-// minutes. open says that the alert about it is open: it stays while half of them are gone, whenever they went.
+// minutes. open says that the alert about it is open: it stays while half of them are gone, whenever they went, or may be.
 func NetworkGone(servers []FleetServer, at time.Time, open bool) (gone []FleetServer, lost bool) {
 	need := max(networkLeast, (len(servers)+1)/2)
 	for _, s := range servers {
-		if !s.Gone.IsZero() && at.Sub(s.Gone) >= networkAfter {
+		if !s.Gone.IsZero() && at.Sub(s.Gone) >= networkAfter || open && s.Unheard {
 			gone = append(gone, s)
 		}
 	}
@@ -172,21 +174,22 @@ func (e *Engine) ReplicasOf(server monolith.ServerID) []monolith.ServerID {
 	return out
 }
 
-// Gone gives since when each known server can't be reached.
-func (e *Engine) Gone() map[monolith.ServerID]time.Time {
+// Gone gives since when each server can't be reached, and which ones were polled since the engine was made.
+func (e *Engine) Gone() (since map[monolith.ServerID]time.Time, polled map[monolith.ServerID]bool) {
 	e.mu.RLock()
 	all := make([]*serverState, 0, len(e.servers))
 	for _, s := range e.servers {
 		all = append(all, s)
 	}
 	e.mu.RUnlock()
-	out := make(map[monolith.ServerID]time.Time, len(all))
+	since, polled = make(map[monolith.ServerID]time.Time, len(all)), make(map[monolith.ServerID]bool, len(all))
 	for _, s := range all {
 		s.mu.Lock()
+		polled[s.id] = s.state != nil
 		if !s.unread.IsZero() && s.state != nil && !s.state.Up {
-			out[s.id] = s.unread
+			since[s.id] = s.unread
 		}
 		s.mu.Unlock()
 	}
-	return out
+	return since, polled
 }

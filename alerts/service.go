@@ -222,7 +222,7 @@ func (s *Service) Handle(ctx context.Context, snap *monolith.Snapshot) {
 		return
 	}
 	ts := s.engine.Observe(server, state, snap)
-	s.fleet(ctx, snap.At)
+	s.fleet(ctx, s.now()) // not the poll's own moment: one that hung began long before those that are handed in with it
 	s.apply(ctx, snap.Server, ts, snap.At)
 }
 
@@ -302,12 +302,12 @@ func (s *Service) fleet(ctx context.Context, at time.Time) {
 	}
 	s.checked = at
 	s.mu.Unlock()
-	since := s.engine.Gone()
+	since, polled := s.engine.Gone()
 	s.mu.Lock()
 	var all []FleetServer
 	for id, srv := range s.servers {
 		if !srv.Paused {
-			all = append(all, FleetServer{ID: id, Name: srv.Name, Gone: since[id]})
+			all = append(all, FleetServer{ID: id, Name: srv.Name, Gone: since[id], Unheard: !polled[id]})
 		}
 	}
 	was := s.network
