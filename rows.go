@@ -1,6 +1,10 @@
 package monolith
 
-import "time"
+import (
+	"net"
+	"strconv"
+	"time"
+)
 
 // Rows is what collectors list. In a snapshot nil means "not collected in this poll", in a state "never read";
 // empty means "there are none". The JSON names are those under which rules and the API know the lists.
@@ -123,6 +127,9 @@ type Replica struct {
 	// it, or in which there was no number where one belongs: what depends on them cannot be evaluated.
 	Missing []string `json:"missing,omitempty"`
 }
+
+// Source gives the source as "host:port", with brackets around an address of IPv6.
+func (r *Replica) Source() string { return net.JoinHostPort(r.SourceHost, strconv.Itoa(r.SourcePort)) }
 
 // ReadsFromGroup reports whether the channel belongs to Group Replication, which has states of its own.
 func (r *Replica) ReadsFromGroup() bool {

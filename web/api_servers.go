@@ -265,6 +265,24 @@ func (s *Server) twin(ctx context.Context, server *monolith.Server) (string, err
 	return "", nil
 }
 
+// sameServer gives the name of another entry whose server has the same server_uuid, as after a move to another address; "" when there is
+// none, or the server has no uuid (MariaDB).
+func (s *Server) sameServer(ctx context.Context, id monolith.ServerID, uuid string) (string, error) {
+	if uuid == "" {
+		return "", nil
+	}
+	all, err := s.store.Servers(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i := range all {
+		if st := s.poller.State(all[i].ID); all[i].ID != id && st != nil && strings.EqualFold(st.Identity.UUID, uuid) {
+			return all[i].Name, nil
+		}
+	}
+	return "", nil
+}
+
 func alreadyWatched(twin string) string {
 	return "this address is already watched under " + twin
 }
@@ -443,6 +461,9 @@ func (s *Server) tryServer(ctx context.Context, server monolith.Server) (monolit
 	report := s.poller.Test(ctx, server)
 	if twin, err := s.twin(ctx, &server); err == nil && twin != "" {
 		report.Steps = append(report.Steps, monolith.TestStep{Name: "twin", Title: "Look for another entry of this address", Result: monolith.StepWarn, Text: alreadyWatched(twin)})
+	} else if same, err := s.sameServer(ctx, server.ID, report.Identity.UUID); err == nil && same != "" {
+		report.Steps = append(report.Steps, monolith.TestStep{Name: "twin", Title: "Look for another entry of this server", Result: monolith.StepWarn,
+			Text: "it has the server_uuid of " + same, Cure: "to keep one history, change the address of " + same + " instead of adding another entry; a copy of a server needs an auto.cnf of its own"})
 	}
 	return report, nil
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"monolith"
@@ -108,6 +110,8 @@ type overview struct {
 	ReplicasAsOf time.Time
 	Open         []alertRow // alerts
 	Twin         string     // another server of the same address; looked for where one was just added or changed
+	Same         string     // another entry whose server says that it is the same one
+	Restrictions []string   // what the server does not do for its clients at present
 }
 
 func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
@@ -121,6 +125,13 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		if err = data.unread(err, "whether the address is watched already"); err != nil {
 			return err
 		}
+	}
+	if p.State != nil {
+		data.Same, err = s.sameServer(r.Context(), p.Server.ID, p.State.Identity.UUID)
+		if err = data.unread(err, "whether another entry is the same server"); err != nil {
+			return err
+		}
+		data.Restrictions = restrictionsOf(p.State)
 	}
 	data.Facts = factsOf(&p)
 	available, err := s.availability.of(r.Context(), s.store, p.Server.ID, p.Now)
@@ -153,6 +164,20 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, r, "overview", &data)
+}
+
+func isOn(text string) bool { return text == "ON" || text == "1" }
+
+// restrictionsOf says what a server that answers Monolith well refuses its clients.
+func restrictionsOf(st *monolith.State) []string {
+	var list []string
+	if isOn(stateText(st, "variable.offline_mode")) {
+		list = append(list, "The server is in offline mode: it lets only administrators in and turns every other client away (offline_mode=ON).")
+	}
+	if level := stateValue(st, "variable.innodb_force_recovery"); level > 0 {
+		list = append(list, fmt.Sprintf("InnoDB runs in recovery mode: parts of it are switched off (innodb_force_recovery=%.0f).", level))
+	}
+	return list
 }
 
 // factsOf lists what people ask first about a server.
@@ -207,9 +232,13 @@ func factsOf(p *serverPage) []fact {
 	} else if logBin != "" {
 		add("Binary log", "off", "", "")
 	}
-	if logBin != "" && stateText(st, "variable.read_only") != "" {
-		add("Read only", stateText(st, "variable.read_only"), "", "")
+	var also []string
+	for _, name := range []string{"super_read_only", "innodb_read_only"} {
+		if isOn(stateText(st, "variable."+name)) {
+			also = append(also, name+"=ON")
+		}
 	}
+	add("Read only", stateText(st, "variable.read_only"), strings.Join(also, ", "), "read_only")
 	source := srv.Host
 	if source == "" || source == "none" {
 		source = "none"

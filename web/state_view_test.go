@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -252,5 +253,111 @@ func TestPagesOfGraphsNameNoPlan(t *testing.T) {
 	head := cutBetween(t, x.html(t, "/servers/db1/graphs/query-rate").body, `<h2 class="graph-title">`, "</h2>")
 	if head != "Query rate" {
 		t.Errorf("the graph is headed %s", head)
+	}
+}
+
+// finder is a poller whose connection tests find a certain server.
+type finder struct {
+	*fakePoller
+	identity monolith.Identity
+}
+
+func (f *finder) Test(ctx context.Context, s monolith.Server) monolith.TestReport {
+	report := f.fakePoller.Test(ctx, s)
+	report.Identity = f.identity
+	return report
+}
+
+// A server that was moved and added anew, or was copied with its uuid, is found by it.
+func TestSameServerUnderTwoEntries(t *testing.T) {
+	find := &finder{}
+	x := newSite(t, func(c *Config) {
+		find.fakePoller = c.Poller.(*fakePoller)
+		c.Poller = find
+	})
+	old, moved, other := x.add(t, "db1", ""), x.add(t, "db2", ""), x.add(t, "maria", "")
+	for i := range x.store.servers {
+		x.store.servers[i].Endpoint.Host = x.store.servers[i].Name + ".example"
+	}
+	read := func(id monolith.ServerID, uuid string) {
+		snap := poll(id, 1, 100, nil)
+		snap.Identity.UUID = uuid
+		x.poller.take(snap)
+	}
+	const uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+	read(old.ID, uuid)
+	read(other.ID, "")
+	read(moved.ID, "4b4a959d-c319-11e9-9367-0242ac110004")
+	const says = "has the same server_uuid"
+	for _, name := range []string{"db1", "db2", "maria"} {
+		if strings.Contains(x.html(t, "/servers/"+name).body, says) {
+			t.Errorf("%s is taken for another one", name)
+		}
+	}
+	read(moved.ID, uuid)
+	for name, same := range map[string]string{"db1": "db2", "db2": "db1"} {
+		if !strings.Contains(x.html(t, "/servers/"+name).body, `<a href="/servers/`+same+`">`+same+`</a> `+says) {
+			t.Errorf("the page of %s does not say that it is %s", name, same)
+		}
+	}
+	find.identity.UUID = uuid
+	if got := x.do(t, http.MethodPost, "/api/v1/servers/test", `{"name":"new","endpoint":{"host":"new.example"}}`); !strings.Contains(got.body, "it has the server_uuid of db1") {
+		t.Errorf("the test of a new entry says %s", got.body)
+	}
+	find.identity.UUID = ""
+	if got := x.do(t, http.MethodPost, "/api/v1/servers/test", `{"name":"new","endpoint":{"host":"new.example"}}`); strings.Contains(got.body, "server_uuid of") {
+		t.Errorf("a server without a uuid: %s", got.body)
+	}
+}
+
+// Addresses of IPv6 have brackets wherever a port follows, in links as in words.
+func TestPagesWithAddressesOfIPv6(t *testing.T) {
+	x := newSite(t)
+	source, replica := x.add(t, "fe80::1%eth0", ""), x.add(t, "db2", "")
+	x.store.servers[0].Endpoint.Host, x.store.servers[1].Endpoint.Host = "fe80::1%eth0", "fd00:aaaa:bbbb::2"
+	x.poller.take(poll(source.ID, 1, 100, nil))
+	x.poller.take(replicaPoll(replica.ID, 1, 100, "fd00:aaaa:bbbb::1"))
+	for _, page := range []string{"/servers/db2", "/servers/db2/replication", "/"} {
+		if body := x.html(t, page).body; !strings.Contains(body, "[fd00:aaaa:bbbb::1]:3306") || strings.Contains(body, "bbbb::1:3306") {
+			t.Errorf("%s does not name the source [fd00:aaaa:bbbb::1]:3306", page)
+		}
+	}
+	body := x.html(t, "/").body
+	if !strings.Contains(body, `href="/servers/fe80::1%25eth0"`) {
+		t.Error("a name with a percent sign has no link that works")
+	}
+	if got := x.html(t, "/servers/fe80::1%25eth0"); got.Code != http.StatusOK || !strings.Contains(got.body, "[fe80::1%eth0]:3306") {
+		t.Errorf("its page: %d", got.Code)
+	}
+	x.poller.take(replicaPoll(replica.ID, 2, 100, "fe80::1%eth0"))
+	if body := x.html(t, "/servers/db2").body; !strings.Contains(body, `replica of <a href="/servers/fe80::1%25eth0">`) {
+		t.Error("a source with an address of IPv6 is not found")
+	}
+}
+
+// What a server refuses its clients is said, also where Monolith's account gets in.
+func TestRestrictionsAreSaid(t *testing.T) {
+	x := newSite(t)
+	s := x.add(t, "db1", "")
+	show := func(values map[string]string) string {
+		snap := poll(s.ID, 1, 100, nil)
+		var names []monolith.Metric
+		var texts []string
+		for name, value := range values {
+			names, texts = append(names, monolith.Metric{Name: "variable." + name}), append(texts, value)
+		}
+		snap.Sections[1].TextNames, snap.Sections[1].Texts = monolith.NewNames(names), texts
+		x.poller.take(snap)
+		body := x.html(t, "/servers/db1").body
+		return tags.ReplaceAllString(cutBetween(t, body, `<div id="overview-problems"`, `<div id="overview-replication"`), " ")
+	}
+	if got := show(map[string]string{"offline_mode": "OFF", "read_only": "OFF", "super_read_only": "OFF"}); strings.Contains(got, "offline") || !strings.Contains(got, "Read only  OFF") {
+		t.Errorf("a server without restrictions: %s", got)
+	}
+	got := show(map[string]string{"offline_mode": "ON", "read_only": "ON", "super_read_only": "ON", "innodb_read_only": "ON"})
+	for _, want := range []string{"is in offline mode", "Read only  ON super_read_only=ON, innodb_read_only=ON"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page does not say %q: %s", want, got)
+		}
 	}
 }

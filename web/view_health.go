@@ -79,8 +79,11 @@ func brokenReplication(st *monolith.State) string {
 	for i := range st.Replicas {
 		rep := &st.Replicas[i]
 		name := ""
-		if rep.Channel != "" {
+		switch {
+		case rep.Channel != "":
 			name = "channel " + rep.Channel + ": "
+		case len(st.Replicas) > 1:
+			name = "default channel: "
 		}
 		for _, thread := range []struct {
 			name, errorText string
@@ -242,7 +245,7 @@ func (r *roles) of(srv *monolith.Server) role {
 		if src := r.source(first); src != nil {
 			out.Source, out.Linked = src.Name, true
 		} else {
-			out.Source = fmt.Sprintf("%s:%d", first.SourceHost, first.SourcePort)
+			out.Source = first.Source()
 		}
 		if n := len(st.Replicas) - 1; n > 0 {
 			out.Source += fmt.Sprintf(" +%d", n)
@@ -282,7 +285,7 @@ func worstLag(st *monolith.State) lag {
 	for i := range st.Replicas {
 		rep := &st.Replicas[i]
 		switch {
-		case rep.IO != monolith.ThreadYes || rep.SQL != monolith.ThreadYes:
+		case stopped(rep.IO) || stopped(rep.SQL):
 			return lag{Any: true, Stopped: true, Channel: rep.Channel}
 		case rep.Delay == nil:
 			out = lag{Any: true, Channel: rep.Channel}
@@ -292,6 +295,9 @@ func worstLag(st *monolith.State) lag {
 	}
 	return out
 }
+
+// stopped reports whether a thread is known not to run.
+func stopped(thread monolith.ThreadState) bool { return thread != "" && thread != monolith.ThreadYes }
 
 // Sort gives a number to order by: the worse, the larger.
 func (l lag) Sort() float64 {
