@@ -185,7 +185,7 @@ func (c *compiler) compileLets(list letList, sc *scopeOf, shared bool, fail func
 		if err := checkUnit(l.Unit, e.f); err != nil {
 			return nil, fail(at+".unit", err)
 		}
-		q := &quantity{name: l.Name, unit: l.Unit, expr: e, shared: shared, index: i, perRow: c.perRow(e, sc)}
+		q := &quantity{name: l.Name, unit: l.Unit, expr: e, shared: shared, index: i, perRow: c.perRow(e, sc), hidden: l.Show != nil && !*l.Show}
 		if q.unit == "" {
 			q.unit = e.f.Unit()
 		}

@@ -73,6 +73,9 @@ func (ev *evaluator) textOf(r *Rule, c *condition) string {
 func (ev *evaluator) values(r *Rule, c *condition, eff *effective, level monolith.Level) []monolith.AlertValue {
 	out := make([]monolith.AlertValue, 0, len(r.lets))
 	for i, q := range r.lets {
+		if q.hidden {
+			continue
+		}
 		s := ev.let(i)
 		v := monolith.AlertValue{Name: q.name, Text: formatScalar(s, q.unit), Unit: q.unit, Is: q.expr.f.ExplainEval(ev.explaining(q.expr))}
 		if n, ok := s.Float(); ok {

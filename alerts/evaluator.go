@@ -289,6 +289,11 @@ func (ev *evaluator) noRows(set string) formula.Scalar {
 		}
 		return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+p.Text)
 	}
+	for _, p := range ev.srv.state.Problems { // it answered, but not with this
+		if p.Collector == collector && p.Kind == monolith.ProblemPartial {
+			return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+p.Text)
+		}
+	}
 	if ev.srv.answered(collector, ev.at) {
 		return formula.Nothing(formula.LackAbsent, "this server has no list "+set)
 	}

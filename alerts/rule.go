@@ -62,6 +62,7 @@ type quantity struct {
 	shared     bool
 	index      int // among the rule's lets, or the catalogue's quantities
 	perRow     bool
+	hidden     bool // a step on the way, and no evidence
 }
 
 // condition is one entry of when.

@@ -123,6 +123,7 @@ type letEntry struct {
 	Name string `yaml:"-"`
 	Is   string `yaml:"is"`
 	Unit string `yaml:"unit,omitempty"`
+	Show *bool  `yaml:"show,omitempty"` // nil: it is
 }
 
 func (l *letList) UnmarshalYAML(node ast.Node) error {

@@ -2,8 +2,10 @@ package alerts
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"monolith/formula"
@@ -85,14 +87,47 @@ func (ev *evaluator) render(t *template) string {
 		return t.parts[0].text
 	}
 	var b strings.Builder
+	number, counted := 0.0, false // the last one, NaN where it is not known
 	for _, p := range t.parts {
 		if p.expr == nil {
-			b.WriteString(p.text)
+			if counted {
+				b.WriteString(agree(p.text, number))
+			} else {
+				b.WriteString(p.text)
+			}
 			continue
 		}
-		b.WriteString(formatScalar(ev.eval(p.expr), p.unit))
+		s := ev.eval(p.expr)
+		if v, ok := s.Float(); ok {
+			number, counted = v, true
+		} else if s.Lack() != formula.LackNone {
+			number, counted = math.NaN(), true
+		}
+		b.WriteString(formatScalar(s, p.unit))
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// inflected is "(s)" or "(is|are)": what a text says of one thing, and of several.
+var inflected = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(s\)|\((\w*)\|(\w*)\)`) })
+
+// agree lets words agree with the number that stands before them. One that is not known is several.
+func agree(text string, number float64) string {
+	if !strings.Contains(text, "(s)") && !strings.Contains(text, "|") {
+		return text
+	}
+	return inflected().ReplaceAllStringFunc(text, func(word string) string {
+		one, many, both := strings.Cut(strings.Trim(word, "()"), "|")
+		switch {
+		case !both && number == 1:
+			return ""
+		case !both:
+			return "s"
+		case number == 1:
+			return one
+		}
+		return many
+	})
 }
 
 // maxShown is how many characters of one value from a server stand in a text.
