@@ -23,7 +23,7 @@ const (
 	MarkRestart  MarkKind = "restart"
 	MarkVariable MarkKind = "variable"
 	MarkVersion  MarkKind = "version"
-	MarkFailover MarkKind = "failover" // another server answers, people changed the address, or a replica changed its source
+	MarkFailover MarkKind = "failover" // another server answers, people changed the address, or a replica changed its source, got one or lost it
 	MarkAlert    MarkKind = "alert"
 	MarkRename   MarkKind = "rename" // people gave the server another name
 	MarkNote     MarkKind = "note"   // written by a person or a deploy script; the only kind that people make and remove

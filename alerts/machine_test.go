@@ -327,6 +327,14 @@ func TestOneBrokenChannelOfMany(t *testing.T) {
 		if states := w.engine.Status(1, "replica-sql-thread-stopped"); len(states) != max(1, n) {
 			t.Errorf("%d channels have %d states", n, len(states))
 		}
+		w.rows.Replicas = []monolith.Replica{}
+		w.poll()
+		if n == 0 {
+			continue
+		}
+		if e := w.events[len(w.events)-1]; len(w.events) != 2 || e.Kind != monolith.EventClosed || e.Reason != monolith.ClosedNotApplicable || e.Text != "the server is no longer a replica" {
+			t.Errorf("without replication: %d events, the last one %+v", len(w.events), e)
+		}
 	}
 }
 

@@ -102,12 +102,15 @@ func dependsOnRow(r *Rule) bool {
 // noneThere closes what is about instances that are gone, and says so when there are none at all.
 func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transition) []Transition {
 	s := ev.srv
-	gone := 0
+	gone, why := 0, "it is no longer there"
+	if r.each == "replica" && there == 0 {
+		why = "the server is no longer a replica"
+	}
 	for _, instance := range s.instances[r.id] {
 		k := stateKey{r.id, instance}
 		if st := s.states[k]; st.mark != s.mark {
 			if st.level > monolith.LevelOK {
-				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, "it is no longer there"))
+				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, why))
 			}
 			delete(s.states, k)
 			gone++

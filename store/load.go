@@ -198,7 +198,9 @@ func (db *DB) loadLatest(ctx context.Context, tx *sqlx.Tx) error {
 		case []monolith.Replica:
 			t.sources = make(map[string]string, len(v))
 			for i := range v {
-				t.sources[v[i].Channel] = sourceOf(&v[i])
+				if !v[i].ReadsFromGroup() {
+					t.sources[v[i].Channel] = sourceOf(&v[i])
+				}
 			}
 		}
 		return nil

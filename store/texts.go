@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -130,7 +131,7 @@ func restless(variable string) bool {
 }
 
 // identityMarks notes restarts, new versions, another server behind the address, and replicas that read
-// from another source. The lock is held.
+// from another source, a first one or none any more. The lock is held.
 func (t *tail) identityMarks(s *monolith.Snapshot, w *work) {
 	add := func(kind monolith.MarkKind, format string, args ...any) {
 		w.marks = append(w.marks, monolith.Mark{Server: t.id, At: s.At, Kind: kind, Text: fmt.Sprintf(format, args...)})
@@ -158,17 +159,32 @@ func (t *tail) identityMarks(s *monolith.Snapshot, w *work) {
 	sources := make(map[string]string, len(s.Replicas))
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
+		if r.ReadsFromGroup() {
+			continue // its channels come and go with the group's members
+		}
 		source := sourceOf(r)
 		sources[r.Channel] = source
-		if old := t.sources[r.Channel]; old != "" && old != source {
-			channel := ""
-			if r.Channel != "" {
-				channel = "channel " + short(r.Channel) + " "
-			}
-			add(monolith.MarkFailover, "%sreads from another source: %s → %s", channel, short(old), short(source))
+		switch old := t.sources[r.Channel]; {
+		case t.sources == nil, old == source:
+		case old == "":
+			add(monolith.MarkFailover, "%sreads from a source now: %s", ofChannel(r.Channel), short(source))
+		default:
+			add(monolith.MarkFailover, "%sreads from another source: %s → %s", ofChannel(r.Channel), short(old), short(source))
+		}
+	}
+	for _, channel := range slices.Sorted(maps.Keys(t.sources)) {
+		if sources[channel] == "" {
+			add(monolith.MarkFailover, "%sreads from no source any more: %s → none", ofChannel(channel), short(t.sources[channel]))
 		}
 	}
 	t.sources = sources
+}
+
+func ofChannel(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "channel " + short(name) + " "
 }
 
 // began says when a restarted server started: its uptime before the poll, but not before the last poll

@@ -284,6 +284,47 @@ func TestFailoverIsMarked(t *testing.T) {
 	})
 }
 
+// A channel that comes or goes is told, also over a start; what was not read is no channel that is gone, and those of a group come and
+// go with its members.
+func TestChannelsThatComeAndGoAreMarked(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		s := newSource(b.server("a").ID)
+		send := func(channels ...string) {
+			snap := s.next()
+			if channels != nil {
+				snap.Replicas = []monolith.Replica{}
+			}
+			for _, c := range channels {
+				if c != "none" {
+					snap.Replicas = append(snap.Replicas, monolith.Replica{Channel: c, SourceHost: "p" + c, SourcePort: 3306})
+				}
+			}
+			b.db.Append(snap)
+			b.flush()
+		}
+		send("", "eu")
+		send() // not read
+		send("", "eu", "group_replication_applier")
+		send("")
+		b.reopen()
+		send("none")
+		send("us")
+		marks, err := b.db.Marks(t.Context(), monolith.MarkQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, m := range marks {
+			texts = append(texts, string(m.Kind)+": "+m.Text)
+		}
+		want := []string{"failover: channel eu reads from no source any more: peu:3306 → none", "failover: reads from no source any more: p:3306 → none",
+			"failover: channel us reads from a source now: pus:3306"}
+		if diff := cmp.Diff(want, texts); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestLastStateFillsPagesAfterAStart(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
