@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -309,8 +310,14 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 		return nil, err
 	}
 	at := slices.IndexFunc(servers, func(srv monolith.Server) bool { return srv.ID == a.Server })
+	rule, err := s.ruleNamed("", a.Rule)
+	if err != nil {
+		d.Panels, d.Note = d.Panels[:0], "The rule is there no more."
+		return d, nil
+	}
+	shown := comparedName(&rule)
 	if len(d.Panels) == 0 && at >= 0 {
-		if err := s.drawQuantity(ctx, d, &servers[at], a, v); err != nil {
+		if shown, err = s.drawQuantity(ctx, d, &servers[at], a, &rule, v); err != nil {
 			return nil, err
 		}
 	}
@@ -318,7 +325,7 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 		d.Note = cmp.Or(d.Note, "The history does not hold what this rule compares.")
 		return d, nil
 	}
-	d.Panels[0].Limits = limitsOfAlert(a)
+	d.Panels[0].Limits = limitsOfAlert(a, shown, d.Panels[0].Unit)
 	history, err := s.alerts.Alerts(ctx, monolith.AlertQuery{Open: true, Closed: true, Rule: a.Rule, Servers: []monolith.ServerID{a.Server}, From: v.from, To: v.to, Limit: maxBands})
 	if err != nil {
 		return nil, err
@@ -338,35 +345,33 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 	return d, nil
 }
 
-// drawQuantity draws the formula of the quantity that the alert compares, where a back-test can't tell its values. A
-// formula that only rules understand leaves the drawing as it is.
-func (s *Server) drawQuantity(ctx context.Context, d *graph.Drawing, srv *monolith.Server, a *monolith.Alert, v view) error {
-	rules := s.alerts.Rules()
-	at := slices.IndexFunc(rules, func(rule monolith.RuleInfo) bool { return rule.ID == a.Rule })
+// drawQuantity draws the formula of the first quantity that the alert compares, where a back-test can't tell its
+// values, and gives its name. A formula that only rules understand leaves the drawing as it is.
+func (s *Server) drawQuantity(ctx context.Context, d *graph.Drawing, srv *monolith.Server, a *monolith.Alert, rule *monolith.RuleInfo, v view) (string, error) {
 	judged := slices.IndexFunc(a.Values, func(v monolith.AlertValue) bool { return v.Limit != nil })
-	if at < 0 || judged < 0 || a.Instance != "" {
-		return nil
+	if judged < 0 || a.Instance != "" {
+		return "", nil
 	}
-	let := slices.IndexFunc(rules[at].Let, func(q monolith.RuleQuantity) bool { return q.Name == a.Values[judged].Name })
+	let := slices.IndexFunc(rule.Let, func(q monolith.RuleQuantity) bool { return q.Name == a.Values[judged].Name })
 	if let < 0 {
-		return nil
+		return "", nil
 	}
-	q := rules[at].Let[let]
+	q := rule.Let[let]
 	g, err := s.graphOf(ctx, []string{q.Is}, []monolith.Server{*srv})
 	if err != nil {
-		return nonsense(err)
+		return "", nonsense(err)
 	}
 	drawn, err := s.drawFor(ctx, srv, s.request(v, srv.ID), g)
 	if err != nil {
-		return nonsense(err)
+		return "", nonsense(err)
 	}
 	one := drawn[0]
 	if len(one.Panels) == 0 || len(one.Panels[0].Lines) == 0 {
-		return nil
+		return "", nil
 	}
-	one.Panels[0].Lines[0].Name = q.Name
+	one.Panels[0].Lines[0].Name, one.Panels[0].Unit = q.Name, q.Unit
 	d.Times, d.Step, d.Tier, d.Panels, d.Note = one.Times, one.Step, one.Tier, one.Panels[:1], ""
-	return nil
+	return q.Name, nil
 }
 
 // nonsense keeps errors that are not about what was asked.
@@ -377,14 +382,29 @@ func nonsense(err error) error {
 	return err
 }
 
-// limitsOfAlert gives the limits that the alert's first judged value is compared with.
-func limitsOfAlert(a *monolith.Alert) []graph.Limit {
+// limitsOfAlert gives the limit that the alert's value of that name is compared with.
+func limitsOfAlert(a *monolith.Alert, name, unit string) []graph.Limit {
 	for _, v := range a.Values {
-		if v.Limit != nil && !math.IsNaN(*v.Limit) {
+		if v.Name == name && v.Unit == unit && v.Limit != nil && !math.IsNaN(*v.Limit) {
 			return []graph.Limit{{Value: *v.Limit, Level: a.Level, Name: v.Name, Always: true}}
 		}
 	}
 	return nil
+}
+
+// firstLimit finds the first limit in a condition and, where there is one, what is compared with it.
+var firstLimit = regexp.MustCompile(`^[^.]*?\b([A-Za-z_][A-Za-z0-9_]*)\s*[<>]=?\s*limit\.([A-Za-z_][A-Za-z0-9_]*)`)
+
+// comparedName is the quantity that a rule's pictures show, where it is one that is compared with the limit of its own
+// name; "" where the limit is part of more, and no line would be right.
+func comparedName(rule *monolith.RuleInfo) string {
+	if len(rule.When) == 0 {
+		return ""
+	}
+	if m := firstLimit.FindStringSubmatch(rule.When[0].If); m != nil && m[1] == m[2] {
+		return m[1]
+	}
+	return ""
 }
 
 // drawTested makes the panel of what a rule would have compared.

@@ -194,7 +194,7 @@ func (s *Server) viewTested(ctx context.Context, t *monolith.BackTestServer, res
 	if len(d.Panels) == 0 {
 		return one, nil
 	}
-	d.Panels[0].Limits = s.testedLimits(t.Server, ask)
+	d.Panels[0].Limits = s.testedLimits(t.Server, ask, t.Unit)
 	for _, e := range t.Episodes {
 		d.Bands = append(d.Bands, graph.Band{From: e.From, To: e.To, Level: e.Level, Text: e.Summary})
 	}
@@ -213,44 +213,43 @@ func (s *Server) viewTested(ctx context.Context, t *monolith.BackTestServer, res
 	return one, nil
 }
 
-// testedLimits are the limits of the first compared quantity, as they were tried.
-func (s *Server) testedLimits(server monolith.ServerID, ask monolith.BackTest) (list []graph.Limit) {
-	if ask.Rule == "" {
-		rule, err := s.alerts.CheckOwnRule(ask.Source)
+// testedLimits are the limits, as they were tried, of the quantity that a back-test gives.
+func (s *Server) testedLimits(server monolith.ServerID, ask monolith.BackTest, unit string) (list []graph.Limit) {
+	rule, err := s.alerts.CheckOwnRule(ask.Source)
+	if ask.Rule != "" {
+		rule, err = s.ruleNamed("", ask.Rule)
+	}
+	name := ""
+	if err == nil {
+		name = comparedName(&rule)
+	}
+	if name == "" || unitOfLimit(&rule, name) != unit {
+		return nil
+	}
+	inForce := map[monolith.Level]float64{}
+	for _, col := range limitColumns(&rule) {
+		if col.Name == name {
+			inForce[col.Level] = ownLimit(&rule, col)
+		}
+	}
+	if ask.Rule != "" {
+		e, err := s.alerts.EffectiveRule(server, ask.Rule)
 		if err != nil {
 			return nil
 		}
-		return limitsOfColumns(limitColumns(&rule), func(col limitColumn) float64 {
-			if v, tried := ask.Limits[col.Level.String()][col.Name]; tried {
-				return v
+		for _, l := range e.Limits {
+			if l.Condition == 0 && l.Name == name {
+				inForce[l.Level] = l.Value
 			}
-			return ownLimit(&rule, col)
-		})
-	}
-	e, err := s.alerts.EffectiveRule(server, ask.Rule)
-	if err != nil {
-		return nil
-	}
-	var columns []limitColumn
-	inForce := map[limitColumn]float64{}
-	for _, l := range e.Limits {
-		col := limitColumn{l.Level, l.Name, l.Unit}
-		columns = append(columns, col)
-		inForce[col] = l.Value
-	}
-	return limitsOfColumns(columns, func(col limitColumn) float64 {
-		if v, tried := ask.Limits[col.Level.String()][col.Name]; tried {
-			return v
 		}
-		return inForce[col]
-	})
-}
-
-// limitsOfColumns makes lines of the limits that have the first one's name.
-func limitsOfColumns(columns []limitColumn, value func(limitColumn) float64) (list []graph.Limit) {
-	for _, col := range columns {
-		if v := value(col); col.Name == columns[0].Name && v == v {
-			list = append(list, graph.Limit{Value: v, Level: col.Level, Name: col.Name, Always: true})
+	}
+	for _, level := range monolith.Levels {
+		v, there := inForce[level]
+		if tried, is := ask.Limits[level.String()][name]; is {
+			v, there = tried, true
+		}
+		if there && v == v {
+			list = append(list, graph.Limit{Value: v, Level: level, Name: name, Always: true})
 		}
 	}
 	return list

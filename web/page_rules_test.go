@@ -110,6 +110,15 @@ func TestOwnRulesOnPages(t *testing.T) {
 	}
 }
 
+func TestComparedName(t *testing.T) {
+	for condition, want := range map[string]string{"failed >= limit.failed and share >= limit.share": "failed", "lag > limit.lag": "lag", "running >= greatest(limit.queries, limit.per_core * cores)": "",
+		"status.Threads_running > limit.n": "", "a > limit.b": "", "x": "", "known and used>=limit.used": "used", "a > 3 and limit.c < b": ""} {
+		if got := comparedName(&monolith.RuleInfo{When: []monolith.RuleCondition{{If: condition}}}); got != want {
+			t.Errorf("%s: %q, want %q", condition, got, want)
+		}
+	}
+}
+
 func TestMarkedLine(t *testing.T) {
 	const source = "id: x\nif: a > b\n"
 	for detail, want := range map[string]string{"line 2: column 5: b is unknown": "   2  if: a > b\n          ^", "line 2: no": "   2  if: a > b", "line 9: x": "", "line": "", "line x": "", "no place": "",
