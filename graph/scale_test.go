@@ -1,8 +1,13 @@
 package graph
 
 import (
+	"bytes"
+	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"monolith"
 )
 
 func TestScaleBeginsAtZeroAndEndsRound(t *testing.T) {
@@ -49,6 +54,43 @@ func TestTimeTicksAcrossDaylightSaving(t *testing.T) {
 	for _, tick := range timeTicks(spring, spring.Add(48*time.Hour), 10, berlin) {
 		if h := tick.at.In(berlin).Hour(); h%6 != 0 || tick.at.In(berlin).Minute() != 0 {
 			t.Errorf("a tick of a two-day graph at %v", tick.at.In(berlin))
+		}
+	}
+}
+
+// A constant rate is a line without a step over the nights on which clocks are changed: days of 25 and of 23 hours have as many steps.
+func TestGraphsAcrossDaylightSaving(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day, hours := range map[time.Time]int{time.Date(2024, 10, 27, 0, 0, 0, 0, berlin): 25, time.Date(2024, 3, 31, 0, 0, 0, 0, berlin): 23} {
+		ds, err := Draw(t.Context(), history{"status.Questions": 600, "self.Questions": 0}, Target{ID: 1, State: state(monolith.MySQL, "8.4.0", nil)},
+			Request{From: day, To: day.AddDate(0, 0, 1), Step: time.Minute}, Find("query-rate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := ds[0]
+		if len(d.Times) != hours*60 {
+			t.Errorf("%v has %d minutes", day, len(d.Times))
+		}
+		l := d.Panels[0].Lines[0]
+		for i := range d.Times {
+			if i > 0 && d.Times[i]-d.Times[i-1] != 60 || l.V[i] != 10 {
+				t.Fatalf("%v: step %d at %d is %v", day, i, d.Times[i], l.V[i])
+			}
+		}
+		var csv, svg bytes.Buffer
+		if err := errors.Join(d.CSV(&csv), d.SVG(&svg, Picture{Zone: berlin})); err != nil {
+			t.Fatal(err)
+		}
+		times := map[string]bool{}
+		for line := range strings.Lines(csv.String()) {
+			at, _, _ := strings.Cut(line, ",")
+			if times[at] {
+				t.Errorf("%v: two rows say %s", day, at)
+			}
+			times[at] = true
 		}
 	}
 }
