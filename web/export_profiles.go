@@ -131,31 +131,8 @@ func (s *Server) saveExport(ctx context.Context, v exportProfileView) (made bool
 	if s.cfg.Exports == nil {
 		return false, refuse(http.StatusNotFound, kindNotFound, "profiles are not kept here", "")
 	}
-	p := monolith.ExportProfile{Name: v.Name, Fields: v.Fields, Groups: v.Groups, From: v.From, To: v.To, Step: v.Step}
-	plan := exportPlan{now: s.now()}
-	for _, name := range v.Servers {
-		server, err := s.serverNamed(ctx, "servers", name)
-		if err != nil {
-			return false, err
-		}
-		p.Servers = append(p.Servers, server.ID)
-	}
-	if err := s.exportServers(ctx, &plan, nil, p.Servers, p.Groups); err != nil {
-		return false, err
-	}
-	if len(p.Fields) == 0 {
-		return false, monolith.Invalid("fields", "there are no fields", `such as ["server", "version", "rate(status.Questions)"]`)
-	}
-	if plan.fields, err = s.exportFieldsOf(ctx, p.Fields, plan.servers); err != nil {
-		return false, err
-	}
-	q := &query{values: map[string][]string{}, now: s.now()}
-	for name, value := range map[string]string{"from": p.From, "to": p.To, "step": p.Step} {
-		if value != "" {
-			q.values.Set(name, value)
-		}
-	}
-	if err := s.exportTime(q, &plan); err != nil {
+	p, _, err := s.checkExport(ctx, v)
+	if err != nil {
 		return false, err
 	}
 	all, err := s.cfg.Exports.ExportProfiles(ctx)
@@ -169,6 +146,35 @@ func (s *Server) saveExport(ctx context.Context, v exportProfileView) (made bool
 	}
 	made = p.ID == 0
 	return made, s.cfg.Exports.PutExportProfile(ctx, &p)
+}
+
+// checkExport reads all of a profile, as an export of it would.
+func (s *Server) checkExport(ctx context.Context, v exportProfileView) (p monolith.ExportProfile, plan exportPlan, err error) {
+	p = monolith.ExportProfile{Name: v.Name, Fields: v.Fields, Groups: v.Groups, From: v.From, To: v.To, Step: v.Step}
+	plan = exportPlan{now: s.now()}
+	for _, name := range v.Servers {
+		server, err := s.serverNamed(ctx, "servers", name)
+		if err != nil {
+			return p, plan, err
+		}
+		p.Servers = append(p.Servers, server.ID)
+	}
+	if err := s.exportServers(ctx, &plan, nil, p.Servers, p.Groups); err != nil {
+		return p, plan, err
+	}
+	if len(p.Fields) == 0 {
+		return p, plan, monolith.Invalid("fields", "there are no fields", `such as ["server", "version", "rate(status.Questions)"]`)
+	}
+	if plan.fields, err = s.exportFieldsOf(ctx, p.Fields, plan.servers); err != nil {
+		return p, plan, err
+	}
+	q := &query{values: map[string][]string{}, now: s.now()}
+	for name, value := range map[string]string{"from": p.From, "to": p.To, "step": p.Step} {
+		if value != "" {
+			q.values.Set(name, value)
+		}
+	}
+	return p, plan, s.exportTime(q, &plan)
 }
 
 func (s *Server) deleteExport(w http.ResponseWriter, r *http.Request) error {

@@ -330,7 +330,7 @@ func newSite(tb testing.TB, change ...func(*Config)) *site {
 	}
 	x.alerts = &fakeAlerts{now: func() time.Time { return x.clock }, statuses: map[monolith.ServerID][]monolith.RuleStatus{}}
 	x.tell = &fakeTelling{}
-	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Telling: x.tell, Exports: &fakeExports{}, Version: "test", Now: func() time.Time { return x.clock },
+	cfg := Config{Store: x.store, Poller: x.poller, Alerts: x.alerts, Telling: x.tell, Feeds: fakeFeedSource{x.alerts}, Exports: &fakeExports{}, Version: "test", Now: func() time.Time { return x.clock },
 		Log:      slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnChange: func(context.Context) { x.calls++ }}
 	for _, f := range change {

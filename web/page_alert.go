@@ -36,6 +36,7 @@ type alertPage struct {
 	Silences  []monolith.Silence
 	Range     timeRange
 	Figures   []figure
+	Told      *alertTold // nil: nobody could be
 	Problem   *problem
 	Sent      url.Values // of a form that was refused
 }
@@ -146,6 +147,9 @@ func (s *Server) showAlertPage(w http.ResponseWriter, r *http.Request, status in
 		if b.AlertKey == a.AlertKey && b.ID != a.ID && len(d.Before) < 5 {
 			d.Before = append(d.Before, b)
 		}
+	}
+	if d.Told, err = s.toldOf(ctx, &d.pageBase, a.ID); err != nil {
+		return err
 	}
 	d.alertFigures()
 	return s.show(w, r, status, "alert", "frame", &d)

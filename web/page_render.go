@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"monolith"
 )
 
 //go:embed templates/*.html
@@ -26,7 +28,7 @@ var views = sync.OnceValue(func() map[string]*template.Template {
 	if err != nil {
 		panic(fmt.Sprintf("web: templates: %v", err))
 	}
-	common := []string{"templates/frame.html", "templates/parts.html", "templates/alert_parts.html"}
+	common := []string{"templates/frame.html", "templates/parts.html", "templates/alert_parts.html", "templates/alert_told.html", "templates/telling_parts.html"}
 	all := make(map[string]*template.Template, len(names))
 	for _, name := range names {
 		if !slices.Contains(common, name) {
@@ -63,6 +65,8 @@ type pageBase struct {
 	location *time.Location
 	link     func(parts ...string) string
 	trouble  func() *storeTrouble
+	status   func() monolith.TellingStatus // of telling people; nil: nobody could be told
+	feeds    url.Values                    // what the page's feeds are narrowed to; nil: it has none
 }
 
 // pageBase gives the frame of a page.
@@ -72,6 +76,9 @@ func (s *Server) pageBase(r *http.Request, title, nav string) pageBase {
 		CSS: s.link("assets", s.assets.path("app.css")), Icon: s.link("assets", s.assets.path("icon.svg")),
 	}
 	b.Judged, b.Alarm, b.by = s.alerts != nil, s.alarm(), rememberedName(r)
+	if b.feeds = s.feedsOf(r); s.cfg.Telling != nil {
+		b.status = s.cfg.Telling.TellingStatus
+	}
 	if js := s.assets.path("app.js"); js != "" {
 		b.Scripted, b.JS = true, s.link("assets", js)
 	}
@@ -125,14 +132,22 @@ var flashes = map[string]string{
 	"deleted":  "Deleted.",
 	"arranged": "The order was changed.",
 
-	"acked":       "The alert is acknowledged.",
-	"taken":       "The alert is taken.",
-	"silenced":    "Nobody is told of the alert until the silence ends. It still stands here.",
-	"unsilenced":  "The silence has ended.",
-	"alert-noted": "The note stands in the alert's history.",
-	"limits":      "The rule's settings are kept. They hold from the next poll on.",
-	"copied":      "The settings of rules were copied.",
-	"rule-saved":  "The rule is kept and judges from the next poll on.",
+	"acked":         "The alert is acknowledged.",
+	"taken":         "The alert is taken.",
+	"silenced":      "Nobody is told of the alert until the silence ends. It still stands here.",
+	"unsilenced":    "The silence has ended.",
+	"alert-noted":   "The note stands in the alert's history.",
+	"limits":        "The rule's settings are kept. They hold from the next poll on.",
+	"copied":        "The settings of rules were copied.",
+	"rule-saved":    "The rule is kept and judges from the next poll on.",
+	"channel-saved": "The channel is kept. Send a test to see that it works.",
+	"subscribed":    "The subscription is kept. It holds for what happens from now on.",
+	"retried":       "The message is sent once more.",
+	"text-saved":    "The text is kept and used from the next message on.",
+	"text-reset":    "The built-in text is used again.",
+	"beating":       "Kept. The address is called from now on.",
+	"export-saved":  "The export is kept under its name.",
+
 	"quiet-saved": "Kept. Alerts are still judged and shown, but nobody is told meanwhile.",
 }
 

@@ -53,6 +53,7 @@ func (s *Server) pages(r chi.Router) {
 	post("/settings/groups", s.saveGroupForm)
 
 	s.alertPages(get, post)
+	s.tellingPages(get, post)
 }
 
 // serversPage leads to the first page, which lists the servers: people cut addresses short.

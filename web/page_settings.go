@@ -15,6 +15,7 @@ import (
 // settings shows how long history is kept, what it takes, and the tree of groups.
 type settings struct {
 	pageBase
+	Tab       string
 	Retention monolith.Retention
 	RawBytes  string // as people write it
 	Usage     monolith.Usage
@@ -51,7 +52,7 @@ func (d *settings) ZoneText() string {
 }
 
 func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, status int, d settings) error {
-	d.pageBase = s.pageBase(r, "Settings", "settings")
+	d.pageBase, d.Tab = s.pageBase(r, "Settings", "settings"), "settings"
 	var err error
 	if !d.Checked { // nobody sent another
 		d.Retention, err = s.store.Retention(r.Context())

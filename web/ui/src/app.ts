@@ -9,6 +9,7 @@ import { wireKeys } from "./keys";
 import { wireNarrow } from "./narrow";
 import { copyText, fillZones } from "./range";
 import { serversPage } from "./servers";
+import { tellingPages } from "./telling";
 import { wireTheme } from "./theme";
 import { keepTimes } from "./times";
 
@@ -22,6 +23,7 @@ fillZones();
 graphEditor();
 serverForm();
 alertPages();
+tellingPages();
 
 // On a narrow screen the present tab may stand outside of what is seen.
 const tab = document.querySelector<HTMLElement>(".tabs [aria-current]"), tabs = tab?.parentElement;

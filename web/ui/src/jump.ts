@@ -32,7 +32,9 @@ async function load(): Promise<Place[]> {
   for (const a of alerts.alerts) list.push({ text: [a.title, a.instance, a.server].filter(Boolean).join(" · "), kind: `open alert, ${a.level}`, href: at("alerts", String(a.id)) });
   for (const r of rules.rules) list.push({ text: r.title, kind: `rule ${r.id}`, href: at("rules", r.id) });
   list.push({ text: "Servers", kind: "page", href: at() }, { text: "Alerts", kind: "page", href: at("alerts") }, { text: "Rules", kind: "page", href: at("rules") }, { text: "Quiet times: silences, maintenance", kind: "page", href: at("quiet") }, { text: "Graphs of your own", kind: "page", href: at("graphs") }, { text: "New graph", kind: "page", href: at("graphs", "new") },
-    { text: "Add a server", kind: "page", href: at("servers", "new") }, { text: "Settings", kind: "page", href: at("settings") });
+    { text: "Add a server", kind: "page", href: at("servers", "new") }, { text: "Settings", kind: "page", href: at("settings") },
+    { text: "Channels: mail, pager, chat, webhook", kind: "page", href: at("channels") }, { text: "Subscriptions: who is told of what", kind: "page", href: at("subscriptions") }, { text: "Deliveries: what was sent", kind: "page", href: at("deliveries") },
+    { text: "Texts of messages (templates)", kind: "page", href: at("templates") }, { text: "Heartbeat (dead man's switch)", kind: "page", href: at("heartbeat") }, { text: "Exports: XML, JSON, CSV", kind: "page", href: at("exports") });
   return list;
 }
 
