@@ -2,9 +2,12 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +65,8 @@ func TestServersThatCannotBeWatched(t *testing.T) {
 	refusing := nobody.Addr().String()
 	nobody.Close()
 
-	p := serve(t, build(t), nil, "--data", t.TempDir())
+	data := t.TempDir()
+	p := serve(t, build(t), nil, "--data", data)
 	add := func(name, address, user, password string) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
@@ -84,7 +88,7 @@ func TestServersThatCannotBeWatched(t *testing.T) {
 	at := func(s *mysqltest.Server) string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 	begin := time.Now()
 	add("healthy", at(healthy), user, password)
-	add("wrong password", at(healthy), user, "no")
+	add("wrong password", at(healthy), user, "canary-Zx9")
 	add("nobody there", refusing, user, password)
 	add("silent", mysqltest.Blackhole(t), user, password)
 	add("unknown host", "no-such-host.invalid:3306", user, password)
@@ -137,7 +141,64 @@ func TestServersThatCannotBeWatched(t *testing.T) {
 		t.Errorf("the healthy server was not polled all the time: %d points of %d", s.points(), len(s.T))
 	}
 	b.Open("about:blank")
+	names := []string{"healthy", "wrong password", "nobody there", "silent", "unknown host", "full", "hanging"}
+	p.hides(data, names, password, "canary-Zx9", fullPassword, hangPassword)
 	p.stop()
+}
+
+// hides looks for secrets in everything that leaves the program, in what it logged, in its arguments and, as they are, in its files,
+// which are for its own account alone.
+func (p *program) hides(data string, servers []string, secrets ...string) {
+	p.t.Helper()
+	places := map[string]string{"the log": p.log()}
+	paths := []string{"/", "/monitoring", "/settings", "/alerts", "/api/v1/servers", "/api/v1/problems", "/api/v1/alerts", "/api/v1/export.xml", "/api/v1/export.json",
+		"/feeds/warn.atom", "/feeds/critical.rss", "/metrics", "/readyz"}
+	for _, name := range servers {
+		for _, below := range []string{"", "/problems", "/collectors", "/variables", "/changes"} {
+			paths = append(paths, "/api/v1/servers/"+url.PathEscape(name)+below)
+		}
+		for _, below := range []string{"", "/edit", "/monitoring", "/variables"} {
+			paths = append(paths, "/servers/"+url.PathEscape(name)+below)
+		}
+	}
+	found := 0
+	for _, path := range paths {
+		status, text := p.page(path)
+		if places[path] = text; status == http.StatusOK {
+			found++
+		}
+	}
+	if found < len(paths)*3/4 {
+		p.t.Errorf("only %d of %d addresses were found", found, len(paths))
+	}
+	if arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid)); err == nil {
+		places["the arguments"] = string(arguments)
+	}
+	err := filepath.WalkDir(data, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			p.t.Errorf("others may use %s: %v", d.Name(), info.Mode())
+		}
+		content, err := os.ReadFile(path)
+		places[d.Name()] = string(content)
+		return err
+	})
+	if err != nil {
+		p.t.Error(err)
+	}
+	for place, text := range places {
+		for i, secret := range secrets {
+			if len(secret) < 8 || strings.Contains(text, secret) {
+				p.t.Errorf("%s holds password %d", place, i)
+			}
+		}
+	}
 }
 
 // fill takes all connections of a server, also the one that is kept for administrators.

@@ -168,5 +168,8 @@ func TestLockedStore(t *testing.T) {
 	if s := p.values("db1", "status.Threads_connected", begin); s.gap() {
 		t.Errorf("history has a gap: %v", s.Series[0].V)
 	}
+	if all := p.alerts("server-unreachable", "all"); len(all) > 0 {
+		t.Errorf("a store that takes no writes made the server unreachable: %+v", all)
+	}
 	p.stop()
 }
