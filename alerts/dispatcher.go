@@ -25,8 +25,9 @@ const (
 	failuresInARow   = 2               // after so many the rest of a channel waits with them
 	firstRetry       = 15 * time.Second
 	longestRetry     = 30 * time.Minute
+	longestRest      = 5 * time.Minute // of a channel that fails: then it is tried by one or two messages again
 	giveUpAfter      = 3 * 24 * time.Hour
-	giveUpTries      = 200
+	giveUpTries      = 100
 	finishTimeout    = 10 * time.Second
 	shutdownPatience = 10 * time.Second
 )
@@ -44,13 +45,14 @@ type dispatcher struct {
 	taken   map[int64]bool              // ids in queues or on their way
 	failed  map[int64]int               // tries that failed in this process, by id
 	forced  map[int64]bool              // ids that people want to be sent whatever has become of the alert
+	resting map[int64]*resting          // channels that fail
 	results map[int64]monolith.Delivery // how it went with entries, where the store could not be told yet
 	workers sync.WaitGroup
 }
 
 func newDispatcher(t *Telling) *dispatcher {
 	return &dispatcher{t: t, wake: make(chan struct{}, 1), slots: make(chan struct{}, mostSending), queues: map[int64][]monolith.Delivery{}, busy: map[int64]bool{},
-		taken: map[int64]bool{}, failed: map[int64]int{}, forced: map[int64]bool{}, results: map[int64]monolith.Delivery{}}
+		taken: map[int64]bool{}, failed: map[int64]int{}, resting: map[int64]*resting{}, forced: map[int64]bool{}, results: map[int64]monolith.Delivery{}}
 }
 
 func (d *dispatcher) wakeUp() {
@@ -183,7 +185,6 @@ func (d *dispatcher) startWorkers(ctx, sending context.Context) {
 // serve empties the queue of a channel.
 func (d *dispatcher) serve(ctx, sending context.Context, channel int64) {
 	row := 0 // failures in a row
-	var last error
 	for {
 		d.mu.Lock()
 		list := d.queues[channel]
@@ -199,22 +200,67 @@ func (d *dispatcher) serve(ctx, sending context.Context, channel int64) {
 		})
 		d.mu.Unlock()
 		for _, parts := range inParts(list) {
+			rest := d.rests(channel)
 			switch {
 			case ctx.Err() != nil, parts[0].Next.Sub(d.t.now()) < leaseLeft:
 				d.finishAll(ctx, parts, func(one *monolith.Delivery) {
 					one.State, one.Next, one.Answer = monolith.DeliveryPending, d.t.now(), ""
 				})
-			case row >= failuresInARow:
-				d.finishAll(ctx, parts, func(one *monolith.Delivery) { d.again(one, last) })
+			case rest != nil:
+				d.finishAll(ctx, parts, func(one *monolith.Delivery) {
+					one.State, one.Next, one.Answer = monolith.DeliveryPending, rest.until, rest.why.Error()
+				})
 			default:
-				if tried, err := d.deliver(ctx, sending, channel, parts); tried && err != nil && !notify.IsPermanent(err) {
-					row, last = row+1, err
-				} else if tried {
+				tried, err := d.deliver(ctx, sending, channel, parts)
+				switch {
+				case tried && err != nil && !notify.IsPermanent(err):
+					if row++; row >= failuresInARow {
+						row = 0
+						d.rest(channel, err)
+					}
+				case tried:
 					row = 0
+					d.works(channel)
 				}
 			}
 		}
 	}
+}
+
+// resting is a channel that failed several times in a row: until a moment nothing is tried over it.
+type resting struct {
+	times int
+	until time.Time
+	why   error
+}
+
+// rest lets a channel rest, longer each time.
+func (d *dispatcher) rest(channel int64, why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := &resting{times: 1, why: why}
+	if old := d.resting[channel]; old != nil {
+		r.times = old.times + 1
+	}
+	r.until = d.t.now().Add(min(longestRest, retryIn(r.times, d.t.cfg.Random())))
+	d.resting[channel] = r
+}
+
+// rests gives the rest of a channel, nil when it is over.
+func (d *dispatcher) rests(channel int64) *resting {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r := d.resting[channel]; r != nil && d.t.now().Before(r.until) {
+		return r
+	}
+	return nil
+}
+
+// works notes that a channel works, or may do so: it does not rest any more.
+func (d *dispatcher) works(channel int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.resting, channel)
 }
 
 // inParts puts the parts of each digest together; everything else is by itself.
@@ -280,15 +326,16 @@ func (d *dispatcher) isForced(id int64) bool {
 // again sets an entry that failed to its next try, or gives it up.
 func (d *dispatcher) again(one *monolith.Delivery, err error) {
 	now := d.t.now()
-	if notify.IsPermanent(err) || now.Sub(one.Created) > giveUpAfter && one.Attempts > 3 || one.Attempts >= giveUpTries {
+	d.mu.Lock()
+	d.failed[one.ID]++
+	tries := d.failed[one.ID]
+	d.mu.Unlock()
+	if notify.IsPermanent(err) || now.Sub(one.Created) > giveUpAfter && tries > 3 || tries >= giveUpTries {
 		d.giveUp(one, err)
 		return
 	}
-	d.mu.Lock()
-	d.failed[one.ID]++
-	d.mu.Unlock()
 	one.State, one.Answer = monolith.DeliveryPending, err.Error()
-	one.Next = now.Add(max(retryIn(one.Attempts, d.t.cfg.Random()), notify.Wait(err)))
+	one.Next = now.Add(max(retryIn(tries, d.t.cfg.Random()), notify.Wait(err)))
 }
 
 // retryIn is how long the n-th try waits for the next one: longer each time, and a fifth more or less so that many do not

@@ -421,6 +421,7 @@ func (d *desk) want(lines ...string) {
 	d.t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	slices.SortStableFunc(d.got, func(a, b string) int { return strings.Compare(channelOf(a), channelOf(b)) }) // each channel by itself is in order
 	if got, want := strings.Join(d.got, "\n"), strings.Join(lines, "\n"); got != want {
 		d.t.Errorf("arrived:\n%s\nexpected:\n%s", got, want)
 	}
@@ -438,4 +439,10 @@ func (f *failingFinish) FinishDelivery(ctx context.Context, worker string, d mon
 		return monolith.ErrUnavailable
 	}
 	return f.memoryOutbox.FinishDelivery(ctx, worker, d)
+}
+
+// channelOf gives the time and the channel of a line.
+func channelOf(line string) string {
+	i := strings.Index(line, ": ")
+	return line[:i]
 }

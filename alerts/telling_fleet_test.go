@@ -31,7 +31,9 @@ func toldFleet(t *testing.T, names ...string) (*fleetOf, *desk) {
 	f, d := newFleet(t, names...), newDesk(t)
 	d.now = f.worlds[0].at()
 	d.tell.cfg.Open = func() []monolith.Alert { return f.service.Open() }
-	d.tell.cfg.Alert = func(ctx context.Context, id monolith.AlertID) (monolith.Alert, error) { return f.service.Alert(ctx, id) }
+	d.tell.cfg.Alert = func(ctx context.Context, id monolith.AlertID) (monolith.Alert, error) {
+		return f.service.Alert(ctx, id)
+	}
 	d.tell.cfg.Subject = nil
 	s, err := NewService(ServiceConfig{Store: &tellingStore{f.store, d.box}, State: func(id monolith.ServerID) *monolith.State { return f.states[id] },
 		Plan: d.tell.Plan, Now: func() time.Time { return f.worlds[0].at() }})

@@ -56,6 +56,7 @@ func (t *Telling) PutChannel(ctx context.Context, c *monolith.Channel) error {
 	if err := t.cfg.Store.PutChannel(ctx, c); err != nil {
 		return err
 	}
+	t.out.works(c.ID) // it may be mended now
 	return t.reload(ctx)
 }
 

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -311,9 +312,10 @@ func TestDailyLine(t *testing.T) {
 	d.want("07:00:00 people: [OK] all quiet")
 	d.open(1, "lag", crit)
 	d.open(1, "scan", warn)
+	d.want("10:01:00 people: [CRIT] acme/db1 lag")
 	d.now = time.Date(2026, 3, 18, 9, 30, 0, 0, time.UTC) // Monolith was down at eight
 	d.pass(time.Minute)
-	d.want("10:01:00 people: [CRIT] acme/db1 lag", "09:30:10 people: [CRIT] 1 critical open")
+	d.want("09:30:10 people: [CRIT] 1 critical open")
 }
 
 func TestReceiverThatFails(t *testing.T) {
@@ -429,5 +431,76 @@ func TestChannelsAreChecked(t *testing.T) {
 	}
 	if len(d.box.deliveries) != 0 {
 		t.Error("a test stands in the outbox")
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	d.subscribe(monolith.Subscription{Channel: 1})
+	var bad *monolith.InvalidError
+	if err := d.tell.PutTemplate(ctx, "chat", "one\n{{.Nonsense}}", "kim"); !errors.As(err, &bad) || !strings.Contains(bad.Reason, "line 2") {
+		t.Errorf("a wrong template: %v", err)
+	}
+	if err := d.tell.PutTemplate(ctx, "fax", "x", ""); !errors.Is(err, monolith.ErrNotFound) {
+		t.Errorf("an unknown one: %v", err)
+	}
+	if err := d.tell.PutTemplate(ctx, "subject", "ACME {{.Title}}", "kim"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := d.tell.Templates(ctx)
+	if err != nil || list[0].Name != "subject" || list[0].Source != "ACME {{.Title}}" || list[0].By != "kim" || list[0].BuiltIn == "" || list[1].Source != "" {
+		t.Errorf("%+v %v", list, err)
+	}
+	if text, err := d.tell.PreviewTemplate(ctx, "subject", "", monolith.NoticeRecovery); err != nil || !strings.HasPrefix(text, "ACME [OK]") {
+		t.Errorf("%q %v", text, err)
+	}
+	// One that an upgrade broke is said to be wrong, and messages go on.
+	d.box.templates[0].Source = "{{.Gone}}"
+	d.start()
+	if list, _ := d.tell.Templates(ctx); list[0].Wrong == "" {
+		t.Error("a broken template is not said to be wrong")
+	}
+	if err := d.tell.DeleteTemplate(ctx, "subject"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := d.tell.PreviewTemplate(ctx, "subject", "", monolith.NoticeProblem); err != nil || !strings.HasPrefix(text, "[CRIT]") {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
+func TestHeartbeat(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	var alive error
+	d.tell.cfg.Alive = func(context.Context) error { return alive }
+	for _, h := range []monolith.Heartbeat{{URL: "ftp://x"}, {URL: "http://user@x"}, {URL: "x"}, {URL: d.url, Every: time.Second}} {
+		if err := d.tell.PutHeartbeat(ctx, h); !errors.Is(err, monolith.ErrInvalid) {
+			t.Errorf("%+v: %v", h, err)
+		}
+	}
+	if err := d.tell.PutHeartbeat(ctx, monolith.Heartbeat{URL: d.url + "/beat"}); err != nil {
+		t.Fatal(err)
+	}
+	d.tell.beatOnce(ctx)
+	d.want("12:00:00 beat: ")
+	d.now = d.now.Add(time.Minute)
+	alive = errors.New("no server was polled lately")
+	d.tell.beatOnce(ctx)
+	d.want()
+	h, _ := d.tell.Heartbeat(ctx)
+	if h.Every != time.Minute || !h.Last.Equal(monday) || !strings.Contains(h.Failing, "polled") || !h.FailingSince.Equal(d.now) {
+		t.Errorf("%+v", h)
+	}
+	alive, d.status = nil, 500
+	d.tell.beatOnce(ctx)
+	if h, _ = d.tell.Heartbeat(ctx); !strings.Contains(h.Failing, "500") || !h.FailingSince.Equal(d.now) {
+		t.Errorf("%+v", h)
+	}
+	d.status = 0
+	d.start() // it is kept
+	d.tell.beatOnce(ctx)
+	if h, _ = d.tell.Heartbeat(ctx); h.Failing != "" || !h.Last.Equal(d.now) {
+		t.Errorf("%+v", h)
 	}
 }

@@ -29,6 +29,7 @@ var built = sync.OnceValues(func() (path string, err error) {
 var started atomic.Bool
 
 func TestMain(m *testing.M) {
+	playTeller()
 	code := m.Run()
 	if started.Load() {
 		if path, _ := built(); path != "" {
