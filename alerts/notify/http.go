@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -31,8 +32,9 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// post sends a body and gives what the receiver said. Refusals that will come again are permanent errors.
-func post(ctx context.Context, client *http.Client, d *Dialogue, address string, header http.Header, body []byte) (answer string, err error) {
+// post sends a body and gives what the receiver said, without our secrets: it may send back what it got. Refusals that will
+// come again are permanent errors.
+func post(ctx context.Context, client *http.Client, d *Dialogue, address string, header http.Header, body []byte, secrets []string) (answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return "", Permanent(fmt.Errorf("notify: %w", err))
@@ -48,13 +50,21 @@ func post(ctx context.Context, client *http.Client, d *Dialogue, address string,
 	resp, err := client.Do(req)
 	if err != nil {
 		d.say("*", "%v", err)
-		return "", fmt.Errorf("notify: %w", err)
+		return "", fmt.Errorf("notify: %s: %w", req.URL.Host, withoutAddress(err))
 	}
 	defer resp.Body.Close()
 	said, readErr := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	d.say("<", "%s", resp.Status)
 	d.say("<", "%s", said)
-	return settle(resp.StatusCode, resp.Header, string(said), readErr)
+	return settle(resp.StatusCode, resp.Header, masked(string(said), secrets), readErr)
+}
+
+// withoutAddress takes the whole address out of an error of an exchange: a path or a query is often a receiver's secret.
+func withoutAddress(err error) error {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		return of.Err
+	}
+	return err
 }
 
 // settle tells from a receiver's answer whether the message was taken.

@@ -52,7 +52,6 @@ type relay struct {
 	client  []gomail.Option
 	host    string
 	domain  string // of message ids
-	plain   bool   // text only, for a pager
 	options Options
 }
 
@@ -237,14 +236,7 @@ func (r *relay) deliver(ctx context.Context, m *gomail.Msg) (string, error) {
 		return "", Permanent(fmt.Errorf("notify: mail: %w", err))
 	}
 	// The library waits for each answer anew and looks at ctx only while it connects; who waits here does not wait longer.
-	done := make(chan error, 1)
-	go func() { done <- client.DialAndSendWithContext(ctx, m) }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := within(ctx, func() error { return client.DialAndSendWithContext(ctx, m) }); err != nil {
 		r.options.Record.say("*", "%v", err)
 		return "", mailError(err)
 	}

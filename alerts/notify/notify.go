@@ -11,6 +11,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"monolith"
@@ -119,6 +120,26 @@ func (o *Options) now() time.Time {
 		return time.Now()
 	}
 	return o.Now()
+}
+
+// within makes a call that takes no context. When ctx ends it waits no longer; the call goes on until its own time-outs end
+// it. A library that panics has failed: on a goroutine of its own nobody else would catch that, and the program would end.
+func within(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				done <- fmt.Errorf("the sender broke down: %v", v)
+			}
+		}()
+		done <- call()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // permanent marks an error that another try can't mend.

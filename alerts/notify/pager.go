@@ -26,7 +26,6 @@ func newPager(c *config, o Options) (Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.plain = true
 	return pager{r}, nil
 }
 

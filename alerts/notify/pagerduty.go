@@ -85,5 +85,5 @@ func (p *pagerDuty) Send(ctx context.Context, n *Notice) (string, error) {
 	if err != nil {
 		return "", Permanent(fmt.Errorf("notify: pagerduty: %w", err))
 	}
-	return post(ctx, p.client, p.options.Record, p.url, http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Monolith"}}, body)
+	return post(ctx, p.client, p.options.Record, p.url, http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Monolith"}}, body, []string{p.key})
 }

@@ -68,14 +68,7 @@ func (s *chat) Send(ctx context.Context, n *Notice) (string, error) {
 	text := chatText(&s.options, n)
 	s.options.Record.say(">", "%s: %s\n%s", s.service, oneLine(title(n), 200), text)
 	// The library takes no context: it has time-outs of its own, and who waits here need not wait for it.
-	done := make(chan error, 1)
-	go func() { done <- service.Send(text, &params) }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := within(ctx, func() error { return service.Send(text, &params) }); err != nil {
 		err = errors.New(masked(err.Error(), s.secrets))
 		s.options.Record.say("*", "%v", err)
 		return "", fmt.Errorf("notify: %s: %w", s.service, err)

@@ -29,6 +29,7 @@ type webhook struct {
 	url     string
 	header  http.Header
 	key     []byte
+	secrets []string
 	client  *http.Client
 	options Options
 }
@@ -55,7 +56,7 @@ func newWebhook(c *config, o Options) (Sender, error) {
 		h.Set("Authorization", "Bearer "+token)
 	}
 	o.Record.hide(c.secrets()...)
-	return &webhook{url: u.String(), header: h, key: []byte(c.secret("key")), client: newHTTPClient(), options: o}, nil
+	return &webhook{url: u.String(), header: h, key: []byte(c.secret("key")), secrets: c.secrets(), client: newHTTPClient(), options: o}, nil
 }
 
 // webhookBody is the form of a webhook's body. Members are never renamed; new ones may come.
@@ -81,7 +82,7 @@ func (w *webhook) Send(ctx context.Context, n *Notice) (string, error) {
 	if len(w.key) > 0 {
 		h.Set("X-Monolith-Signature", sign(w.key, w.options.now(), body))
 	}
-	return post(ctx, w.client, w.options.Record, w.url, h, body)
+	return post(ctx, w.client, w.options.Record, w.url, h, body, w.secrets)
 }
 
 // sign makes the signature of a body. The time is part of it, so that nobody can send an old message again.
