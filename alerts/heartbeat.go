@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"monolith"
+	"monolith/alerts/notify"
 )
 
 // heartbeatKey is where the store keeps the heartbeat's settings.
@@ -161,7 +162,7 @@ func (t *Telling) ping(ctx context.Context, address string) error {
 	req.Header.Set("User-Agent", "Monolith")
 	resp, err := t.cfg.Client.Do(req)
 	if err != nil {
-		return fmt.Errorf("alerts: heartbeat: %w", err)
+		return fmt.Errorf("alerts: heartbeat: %s: %w", req.URL.Host, notify.WithoutAddress(err))
 	}
 	defer resp.Body.Close()
 	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)); err != nil {

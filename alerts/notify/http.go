@@ -50,7 +50,7 @@ func post(ctx context.Context, client *http.Client, d *Dialogue, address string,
 	resp, err := client.Do(req)
 	if err != nil {
 		d.say("*", "%v", err)
-		return "", fmt.Errorf("notify: %s: %w", req.URL.Host, withoutAddress(err))
+		return "", fmt.Errorf("notify: %s: %w", req.URL.Host, WithoutAddress(err))
 	}
 	defer resp.Body.Close()
 	said, readErr := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
@@ -59,8 +59,8 @@ func post(ctx context.Context, client *http.Client, d *Dialogue, address string,
 	return settle(resp.StatusCode, resp.Header, masked(string(said), secrets), readErr)
 }
 
-// withoutAddress takes the whole address out of an error of an exchange: a path or a query is often a receiver's secret.
-func withoutAddress(err error) error {
+// WithoutAddress takes the address out of an error of an exchange over HTTP: a path or a query is often the receiver's secret.
+func WithoutAddress(err error) error {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		return of.Err
 	}
