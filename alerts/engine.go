@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -276,6 +277,9 @@ func spread(id monolith.ServerID) uint64 {
 // notice keeps what facts tell of the poll itself: restarts, and since when the server can't be read.
 func (s *serverState) notice(snap *monolith.Snapshot) {
 	s.interval = snap.Interval
+	if snap.At.Before(s.last) {
+		s.setBack(snap.At)
+	}
 	if pause := snap.At.Sub(s.last); s.last.IsZero() || pause > monolith.MaxGap*max(snap.Interval, time.Minute)+time.Minute/2 {
 		s.watched = snap.At
 	}
@@ -358,19 +362,6 @@ func (s *serverState) key(k stateKey) monolith.AlertKey {
 // sorted gives the states in a fixed order.
 func (s *serverState) sorted() []stateKey {
 	return slices.SortedFunc(maps.Keys(s.states), func(a, b stateKey) int {
-		if a.rule != b.rule {
-			return compareText(a.rule, b.rule)
-		}
-		return compareText(a.instance, b.instance)
+		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.instance, b.instance))
 	})
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -61,10 +61,11 @@ func (r *ring) number(at time.Time) int64 { return (at.UnixMilli() - 1) / r.buck
 
 func (r *ring) slot(number int64) int { return int(number % int64(len(r.sum))) }
 
-// forward makes a bucket the newest one. It is false for moments that the ring is past.
-func (r *ring) forward(number int64) bool {
-	switch {
-	case r.newest == 0 || number-r.newest >= int64(len(r.sum)):
+// forward makes a bucket the newest one. A moment that the ring is past by its whole length means that the clock was set
+// back: the ring begins anew.
+func (r *ring) forward(number int64) {
+	switch length := int64(len(r.sum)); {
+	case r.newest == 0 || number-r.newest >= length || r.newest-number >= length:
 		clear(r.sum)
 		clear(r.secs)
 		r.newest = number
@@ -74,18 +75,16 @@ func (r *ring) forward(number int64) bool {
 			r.sum[i], r.secs[i] = 0, 0
 		}
 		r.newest = number
-	case r.newest-number >= int64(len(r.sum)):
-		return false
 	}
-	return true
 }
 
 // add takes in a reading that stands for so many seconds before it: the increase of a counter, or the value of a gauge.
 func (r *ring) add(at time.Time, v, seconds float64) {
 	number := r.number(at)
-	if number <= 0 || seconds <= 0 || math.IsNaN(v) || math.IsInf(v, 0) || !r.forward(number) {
+	if number <= 0 || seconds <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return
 	}
+	r.forward(number)
 	i := r.slot(number)
 	switch empty := r.secs[i] == 0; {
 	case r.agg == aggIncrease:

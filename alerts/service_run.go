@@ -52,10 +52,10 @@ func (s *Service) lookAfter(ctx context.Context) {
 		if srv.Paused {
 			continue
 		}
-		if now.Sub(s.saved[id]) >= saveEvery {
+		if now.Sub(s.saved[id]).Abs() >= saveEvery {
 			save = append(save, id)
 		}
-		if now.Sub(s.longRead[id]) >= longEvery {
+		if now.Sub(s.longRead[id]).Abs() >= longEvery {
 			read = append(read, id)
 		}
 	}
