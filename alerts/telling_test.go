@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"monolith"
+	"monolith/alerts/notify"
 )
 
 const (
@@ -502,5 +504,31 @@ func TestHeartbeat(t *testing.T) {
 	d.tell.beatOnce(ctx)
 	if h, _ = d.tell.Heartbeat(ctx); h.Failing != "" || !h.Last.Equal(d.now) {
 		t.Errorf("%+v", h)
+	}
+}
+
+// The guide names every kind of channel with every setting, every word of a subscription and every template.
+func TestGuideToTelling(t *testing.T) {
+	text, err := os.ReadFile("../docs/notifications.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(text)
+	for _, k := range newDesk(t).tell.ChannelKinds() {
+		at := strings.Index(guide, "\n### "+k.Name+"\n")
+		if at < 0 {
+			t.Errorf("there is no section about %s", k.Name)
+			continue
+		}
+		for _, f := range k.Fields {
+			if !strings.Contains(guide, "`"+f.Name+"`") {
+				t.Errorf("%s: the setting %s is not named", k.Name, f.Name)
+			}
+		}
+	}
+	for _, word := range append([]string{"levels", "groups", "servers", "rules", "hours", "zone", "delay", "repeat", "per_hour", "digest", "recovery", "quiet"}, notify.TemplateNames...) {
+		if !strings.Contains(guide, "`"+word+"`") {
+			t.Errorf("%s is not named", word)
+		}
 	}
 }
