@@ -3,7 +3,9 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -213,6 +215,36 @@ func TestNothingSecretLeaves(t *testing.T) {
 	}
 	if !strings.Contains(all.String(), `"password_set":true`) {
 		t.Error("answers do not say that a password is set")
+	}
+}
+
+// Every password arrives as it was given, by the form and by programs: also with blanks at its ends, and with what other formats treat
+// as their own.
+func TestPasswordsArriveAsTheyAre(t *testing.T) {
+	x := newSite(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	passwords := []string{"a?b", "p&ss", "%j+x", "s#arp", "semi;colon", "at@sla/sh:", " leading", "trailing ", "   ", `quote'and"back\slash`, "<b>&amp;", "null", "日本 🔑"}
+	for range 150 {
+		var b strings.Builder
+		for range 1 + r.IntN(20) {
+			b.WriteRune([]rune{rune(' ' + r.IntN('~'-' '+1)), rune('ß' + r.IntN(99))}[r.IntN(8)/7])
+		}
+		passwords = append(passwords, b.String())
+	}
+	for i, pw := range passwords {
+		api, form := fmt.Sprintf("api%d", i), fmt.Sprintf("form%d", i)
+		body := string(mustJSON(map[string]any{"name": api, "endpoint": map[string]any{"host": "h", "user": "u", "password": pw}}))
+		if made := x.do(t, http.MethodPost, "/api/v1/servers", body); made.Code != http.StatusCreated {
+			t.Fatalf("%q: %d %s", pw, made.Code, made.body)
+		}
+		if made := x.post(t, "/servers/new", "name", form, "endpoint.host", "h", "endpoint.user", "u", "endpoint.password", pw); made.Code != http.StatusSeeOther {
+			t.Fatalf("%q: %d", pw, made.Code)
+		}
+		for _, name := range []string{api, form} {
+			if s, err := x.store.Server(t.Context(), name); err != nil || s.Endpoint.Password.Reveal() != pw {
+				t.Errorf("%s: %q arrives as %q, %v", name, pw, s.Endpoint.Password.Reveal(), err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +74,48 @@ func TestServerEnvironment(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a 10.0.0.2:3306", "b 10.0.0.1:3306"}, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Every password arrives as it is written, on the command line, in a file and in the environment: nothing quotes it and nothing cuts it.
+func TestPasswordsArriveAsTheyAre(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var lines, environ, want []string
+	for i := range 300 {
+		var b strings.Builder
+		for range 1 + r.IntN(20) {
+			b.WriteRune([]rune{rune(' ' + r.IntN('~'-' '+1)), rune('ß' + r.IntN(99))}[r.IntN(8)/7])
+		}
+		pw := []string{"", "#", " ", "=", "\"'", "${HOME}", "%41"}[i%7] + b.String()
+		dsn := "mon:" + pw + "@tcp(db:3306)/"
+		want = append(want, pw)
+		lines = append(lines, fmt.Sprintf("db%03d=%s", i, dsn))
+		environ = append(environ, fmt.Sprintf("MONOLITH_SERVER_db%03d=%s", i, dsn))
+	}
+	path := filepath.Join(t.TempDir(), "servers")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fromFile, err := serverFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromEnvironment, err := serverEnvironment(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromFlags, err := serverFlags(lines, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, list := range map[string][]given{"file": fromFile, "environment": fromEnvironment, "flags": fromFlags} {
+		var got []string
+		for _, g := range list {
+			got = append(got, g.endpoint.Password.Reveal())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", from, diff)
+		}
 	}
 }
 
