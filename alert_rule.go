@@ -63,6 +63,11 @@ type RuleSetting struct {
 	At      time.Time                     `json:"at"`
 }
 
+// Empty reports whether the setting says nothing, so that everything is as the wider place says.
+func (s *RuleSetting) Empty() bool {
+	return s.Enabled == nil && len(s.Limits) == 0 && s.Runbook == ""
+}
+
 // EffectiveRule is what is in force of a rule for one server, with its origin: "built-in", "global",
 // "group acme/prod", "server".
 type EffectiveRule struct {

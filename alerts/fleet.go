@@ -17,6 +17,8 @@ const (
 	RuleNetwork = "monitor-network"
 )
 
+const networkTitle = "Most servers are out of reach at once"
+
 // The bounds within which the loss of most servers is the monitor's own.
 const (
 	networkLeast  = 3                // servers at least
@@ -74,7 +76,7 @@ func networkAlert(gone []FleetServer, all int, at time.Time) *monolith.Alert {
 	}
 	n, total := float64(len(gone)), float64(all)
 	return &monolith.Alert{
-		AlertKey: monolith.AlertKey{Rule: RuleNetwork}, Title: "Most servers are out of reach at once", Category: "availability",
+		AlertKey: monolith.AlertKey{Rule: RuleNetwork}, Title: networkTitle, Category: "availability",
 		Level: monolith.LevelCritical, Peak: monolith.LevelCritical,
 		Summary: fmt.Sprintf("%d of %d servers went out of reach within two minutes", len(gone), all),
 		Text: fmt.Sprintf("%d of %d servers went out of reach within two minutes. It is more likely that Monolith lost its network than that all of them are down. Their own alerts are not told. "+

@@ -118,7 +118,7 @@ func (m *memoryStore) PutRuleSettings(_ context.Context, list []monolith.RuleSet
 	defer m.mu.Unlock()
 	for _, s := range list {
 		m.settings = slices.DeleteFunc(m.settings, func(o monolith.RuleSetting) bool { return o.Rule == s.Rule && o.RuleScope == s.RuleScope })
-		if !IsEmptySetting(&s) {
+		if !s.Empty() {
 			m.settings = append(m.settings, s)
 		}
 	}

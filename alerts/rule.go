@@ -38,7 +38,7 @@ type Rule struct {
 	summary    *template
 	says       *template
 	remedy     *remedy
-	// inputs are all that it reads, through quantities too; evidence alone counts not among judged.
+	// inputs are all that it reads, through quantities too, also what is evidence only.
 	inputs []int
 	sets   []int // row sets, likewise
 	// windowed reports that it judges by a window or a rate of the server's own counters.
@@ -96,7 +96,7 @@ type clearing struct {
 	after  time.Duration
 	factor float64
 	expr   *expr // instead of factor
-	// high and low say for each limit of the rule whether values above or below it are bad.
+	// direction says for each limit of the rule on which side the bad values lie: +1 above it, −1 below, 0 unknown.
 	direction []int8
 }
 

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -227,12 +228,6 @@ func (s *Service) reparent(ctx context.Context, at time.Time) {
 // sortedOpen gives the keys of the open alerts in a fixed order. s.mu is held.
 func (s *Service) sortedOpen() []monolith.AlertKey {
 	return slices.SortedFunc(maps.Keys(s.open), func(a, b monolith.AlertKey) int {
-		switch {
-		case a.Server != b.Server:
-			return int(a.Server - b.Server)
-		case a.Rule != b.Rule:
-			return compareText(a.Rule, b.Rule)
-		}
-		return compareText(a.Instance, b.Instance)
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Instance, b.Instance))
 	})
 }

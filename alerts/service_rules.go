@@ -32,7 +32,7 @@ func (s *Service) Rules() []monolith.RuleInfo {
 // networkInfo describes the alert of the monitor itself, which is no rule of the language.
 func networkInfo() monolith.RuleInfo {
 	return monolith.RuleInfo{
-		ID: RuleNetwork, Title: "Most servers are out of reach at once", Category: "availability", Each: "fleet", Every: "poll",
+		ID: RuleNetwork, Title: networkTitle, Category: "availability", Each: "fleet", Every: "poll",
 		About: "When at least half of all servers, and three, go out of reach within two minutes, it is more likely that Monolith itself lost its network. " +
 			"One alert is told then, and those of the single servers are not.",
 		When: []monolith.RuleCondition{{If: "gone >= greatest(3, servers / 2)", Level: "critical", Clear: "when fewer than half are gone"}},
@@ -218,6 +218,9 @@ func (s *Service) checkOwn(source string) (*Rule, error) {
 	if err != nil {
 		return nil, asInvalid(err)
 	}
+	if r.id == RuleNetwork {
+		return nil, monolith.Invalid("id", fmt.Sprintf("%q is the id of another rule", r.id), uniqueIDs)
+	}
 	for _, res := range RunTests(cat, r) {
 		if res.Err != nil {
 			return nil, monolith.Invalid("tests", fmt.Sprintf("the rule's own test %s fails: %v", quoted(res.Name), res.Err))
@@ -246,13 +249,10 @@ func asInvalid(err error) error {
 func (s *Service) PutOwnRule(ctx context.Context, source, by string) (monolith.RuleInfo, error) {
 	r, err := s.checkOwn(source)
 	if err != nil {
-		if id := duplicateOf(err); id != "" {
-			return monolith.RuleInfo{}, fmt.Errorf("alerts: %s is a built-in rule: %w", id, monolith.ErrConflict)
+		if isTaken(err) {
+			return monolith.RuleInfo{}, fmt.Errorf("alerts: a built-in rule has this id: %w", monolith.ErrConflict)
 		}
 		return monolith.RuleInfo{}, err
-	}
-	if r.id == RuleNetwork {
-		return monolith.RuleInfo{}, fmt.Errorf("alerts: %s is a built-in rule: %w", r.id, monolith.ErrConflict)
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -262,13 +262,10 @@ func (s *Service) PutOwnRule(ctx context.Context, source, by string) (monolith.R
 	return r.info, s.reloadRules(ctx)
 }
 
-// duplicateOf gives the id when an error says that a built-in rule has it.
-func duplicateOf(err error) string {
+// isTaken reports whether an error of checkOwn says that a built-in rule has the id.
+func isTaken(err error) bool {
 	var inv *monolith.InvalidError
-	if errors.As(err, &inv) && inv.Field == "id" && inv.Cure == uniqueIDs {
-		return "the id"
-	}
-	return ""
+	return errors.As(err, &inv) && inv.Field == "id" && inv.Cure == uniqueIDs
 }
 
 // DeleteOwnRule removes a user's rule; its open alerts close at the next poll of their servers.

@@ -32,7 +32,7 @@ type Store interface {
 	// RuleSettings gives all settings of all rules.
 	RuleSettings(ctx context.Context) ([]monolith.RuleSetting, error)
 	// PutRuleSettings writes settings in one transaction, each in the place of the one of its rule and scope. One that
-	// says nothing (see [IsEmptySetting]) deletes it.
+	// says nothing (see [monolith.RuleSetting.Empty]) deletes it.
 	PutRuleSettings(ctx context.Context, settings []monolith.RuleSetting) error
 
 	// Silences gives those that have not ended at a moment.
@@ -65,8 +65,3 @@ type (
 	// BatchDelivery is a message about events of the batch.
 	BatchDelivery = monolith.AlertBatchDelivery
 )
-
-// IsEmptySetting reports whether a setting says nothing, so that everything is as the wider place says.
-func IsEmptySetting(s *monolith.RuleSetting) bool {
-	return s.Enabled == nil && len(s.Limits) == 0 && s.Runbook == ""
-}

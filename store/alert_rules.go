@@ -54,7 +54,7 @@ func (db *DB) PutRuleSettings(ctx context.Context, settings []monolith.RuleSetti
 }
 
 func (db *DB) putRuleSetting(ctx context.Context, tx *sqlx.Tx, s *monolith.RuleSetting) error {
-	if s.Enabled == nil && len(s.Limits) == 0 && s.Runbook == "" {
+	if s.Empty() {
 		_, err := tx.ExecContext(ctx, "DELETE FROM rule_setting WHERE rule_id = ? AND server_id = ? AND group_path = ?", s.Rule, int64(s.Server), s.Group)
 		return db.failed("delete a setting of a rule", err)
 	}
