@@ -40,6 +40,22 @@ func TestSchemasSayWhatIsNotSeen(t *testing.T) {
 	if !strings.Contains(x.html(t, "/servers/db1").body, "1 schema, as far as seen") {
 		t.Error("the overview takes a part for the whole")
 	}
+
+	// Of very many tables a part is read, three hours ago.
+	snap = poll(srv.ID, 3, 30, nil)
+	snap.Costs = []monolith.Cost{{Collector: "sizes"}}
+	snap.Schemas = &monolith.SchemaSizes{Taken: noon.Add(-3 * time.Hour), Tables: 20_000, Listed: 300_000, Sampled: true,
+		Schemas: []monolith.SchemaSize{{Schema: "Shop", Engine: "InnoDB", Tables: 10_000, Data: 1 << 20}, {Schema: "shop", Engine: "InnoDB", Tables: 10_000, Data: 1 << 20}}}
+	x.poller.take(snap)
+	page = x.html(t, "/servers/db1/schemas").body
+	for _, want := range []string{"more tables than the scan may read", "Together, as far as seen", "3 h ago", ">Shop<", ">shop<"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("it is not said: %s\n%s", want, page)
+		}
+	}
+	if !strings.Contains(x.html(t, "/servers/db1").body, "2 schemas, as far as seen") {
+		t.Error("the overview takes a part for the whole")
+	}
 	if strings.Contains(page, "32") && strings.Contains(page, "32 tables") {
 		t.Error("views are counted as tables")
 	}
@@ -83,5 +99,29 @@ func TestOriginsAreNamedRightly(t *testing.T) {
 	}
 	if strings.Contains(body, "command line") || strings.Contains(body, "variables/port") {
 		t.Errorf("among what is not at its default: %s", body)
+	}
+}
+
+// restingPoller has a collector that rests after it was too late.
+type restingPoller struct{ *fakePoller }
+
+func (restingPoller) Collectors(monolith.ServerID) []monolith.CollectorStatus {
+	return []monolith.CollectorStatus{{Name: "replication", Title: "Replication", Works: monolith.CollectorWaiting, Why: "no answer within 3s", Runs: 9, Timeouts: 4,
+		Until: noon.Add(4 * time.Minute), LastRun: noon.Add(-time.Minute), Interval: 10 * time.Second}}
+}
+
+func TestMonitoringSaysWhatRests(t *testing.T) {
+	x := newSite(t, func(c *Config) { c.Poller = restingPoller{c.Poller.(*fakePoller)} })
+	srv := x.add(t, "db1", "")
+	x.poller.take(poll(srv.ID, 1, 10, nil))
+	body := x.html(t, "/servers/db1/monitoring").body
+	row := tags.ReplaceAllString(cutBetween(t, body, `<table class="collectors">`, "</table>"), " ")
+	for _, want := range []string{"no answer within 3s", "backs off, next try", "in 4 min", "▲ 4"} {
+		if !strings.Contains(row, want) {
+			t.Errorf("the page does not say %q: %s", want, row)
+		}
+	}
+	if got := x.get(t, "/api/v1/servers/db1/collectors").body; !strings.Contains(got, `"until":"2026-03-14T12:04:00Z"`) || !strings.Contains(got, `"timeouts":4`) {
+		t.Errorf("the answer is %s", got)
 	}
 }
