@@ -90,6 +90,9 @@ func LoadOwn(f File) (*Catalogue, error) {
 // so that the others go on.
 func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (*Catalogue, map[string]error) {
 	wrong := map[string]error{}
+	if len(own) == 0 && !c.hasOwn() {
+		return c, wrong
+	}
 	if next, err := load(c.files, own, known); err == nil {
 		return next, wrong
 	}
@@ -111,6 +114,9 @@ func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (
 	}
 	return next, wrong
 }
+
+// hasOwn reports whether users' rules are in the catalogue already.
+func (c *Catalogue) hasOwn() bool { return slices.ContainsFunc(c.rules, func(r *Rule) bool { return r.own }) }
 
 // Check compiles a user's rule beside the built-in ones, without keeping it. It gives the rule and the catalogue that it
 // stands in.

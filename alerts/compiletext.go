@@ -109,7 +109,7 @@ func (c *compiler) info(e *ruleEntry, r *Rule) monolith.RuleInfo {
 	info := monolith.RuleInfo{
 		ID: e.ID, Title: e.Title, Category: e.Category, Plan: e.Plan, Own: r.own, About: strings.TrimSpace(e.About), Each: r.each,
 		Window: r.window, Warmup: r.warmup, Every: cmp.Or(e.Every, "slow"), Needs: r.needs.words(), Says: strings.TrimSpace(e.Says),
-		Runbook: e.Runbook, Labels: e.Labels,
+		Graph: r.graph, Runbook: e.Runbook, Labels: e.Labels,
 	}
 	if e.Remedy != nil {
 		info.Remedy = strings.TrimSpace(e.Remedy.Text)
