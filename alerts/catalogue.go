@@ -116,7 +116,9 @@ func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (
 }
 
 // hasOwn reports whether users' rules are in the catalogue already.
-func (c *Catalogue) hasOwn() bool { return slices.ContainsFunc(c.rules, func(r *Rule) bool { return r.own }) }
+func (c *Catalogue) hasOwn() bool {
+	return slices.ContainsFunc(c.rules, func(r *Rule) bool { return r.own })
+}
 
 // Check compiles a user's rule beside the built-in ones, without keeping it. It gives the rule and the catalogue that it
 // stands in.
