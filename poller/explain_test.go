@@ -153,7 +153,8 @@ func TestTLSModes(t *testing.T) {
 	goodCert, goodKey, _ := certificate(t, dir, "good", func(c *x509.Certificate) { c.DNSNames = []string{"db.example"} }, &ca)
 	ended := time.Now().Add(-24 * time.Hour)
 	oldCert, oldKey, _ := certificate(t, dir, "old", func(c *x509.Certificate) { c.NotAfter = ended; c.DNSNames = []string{"db.example"} }, &ca)
-	good := mysqltest.MariaDB(t, mysqltest.Options("ssl_cert="+goodCert, "ssl_key="+goodKey))
+	ownCert, ownKey, _ := certificate(t, dir, "monolith", func(*x509.Certificate) {}, &ca)
+	good := mysqltest.MariaDB(t, mysqltest.Options("ssl_cert="+goodCert, "ssl_key="+goodKey, "ssl_ca="+caFile))
 	old := mysqltest.MariaDB(t, mysqltest.Options("ssl_cert="+oldCert, "ssl_key="+oldKey))
 	p, err := New(Config{Collectors: []*Collector{statusCollector()}})
 	if err != nil {
@@ -191,6 +192,20 @@ func TestTLSModes(t *testing.T) {
 				t.Errorf("ok %v, TLS %q, steps %+v", report.OK, report.TLS, report.Steps)
 			}
 		})
+	}
+	// An account that is let in by its certificate.
+	user, password := good.NewUser(t)
+	good.Exec(t, "ALTER USER '"+user+"'@'%' REQUIRE X509")
+	e := monolith.Endpoint{Host: good.Host, Port: good.Port, User: user, Password: monolith.Secret(password), TLS: "verify_ca", CA: caFile}
+	if report := p.Test(t.Context(), monolith.Server{Endpoint: e}); report.OK || !report.Up {
+		t.Errorf("without a certificate: %+v", report)
+	}
+	if e.Cert, e.Key = ownCert, goodKey; p.Test(t.Context(), monolith.Server{Endpoint: e}).OK {
+		t.Error("another one's key is taken for the certificate's")
+	}
+	e.Key = ownKey
+	if report := p.Test(t.Context(), monolith.Server{Endpoint: e}); !report.OK {
+		t.Errorf("with its certificate: %+v", report)
 	}
 }
 

@@ -217,6 +217,43 @@ func TestReplicationStatusThatHangs(t *testing.T) {
 	eventually(t, "the channels again", func() bool { return len(poll().Replicas) == 1 && len(state.Problems) == 0 })
 }
 
+// Trouble that lasts is logged once when it begins and once when it ends, not at each poll.
+func TestTroubleIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	log := &logged{}
+	p, err := New(Config{Collectors: []*Collector{statusCollector(), replicationCollector()}, Log: slog.New(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := replay.Start(t, healthy().With("SHOW REPLICA STATUS", replay.Table([]string{"Replica_IO_Running", "Channel_Name", "Brand_New_Column"}, []string{"Yes", "", "x"})))
+	server := recordedServer(t, s)
+	plan := planFor(&server, nil)
+	plan.schedules[monolith.Fast] = every(5 * time.Second)
+	d := &driven{newTarget(p, &server, plan), server}
+	t.Cleanup(d.disconnect)
+	for range 5 { // columns are missing, and one is there that nobody knows
+		if snap := d.poll(t); !snap.Polled || len(snap.Replicas) != 1 {
+			t.Fatalf("%+v", describe(snap))
+		}
+	}
+	s.Set(replay.Fail(1146, "42S02", "Table 'performance_schema.x' doesn't exist").On("SHOW REPLICA STATUS"))
+	for range 5 {
+		d.poll(t)
+	}
+	s.Set(replay.TooManyConnections())
+	d.disconnect()
+	for range 5 {
+		d.poll(t)
+	}
+	s.Clear()
+	d.poll(t)
+	for part, most := range map[string]int{"": 6, "can't be read": 1, "is read again": 1} {
+		if lines := log.with(part); len(lines) > most || part != "" && len(lines) == 0 {
+			t.Errorf("%d lines with %q: %s", len(lines), part, strings.Join(lines, "\n"))
+		}
+	}
+}
+
 // A million rows are read to their end, or for as long as the collector has time, and cost the poll nothing else. Of them
 // only as many are looked at as a server can have.
 func TestAMillionRows(t *testing.T) {
