@@ -2,6 +2,8 @@ package store
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,6 +255,41 @@ func TestMetricsAServerHasHad(t *testing.T) {
 		}
 		if got, err := b.db.Metrics(t.Context(), other.ID); err != nil || len(got) != 0 {
 			t.Errorf("a server that was never polled has %v, %v", got, err)
+		}
+	})
+}
+
+// Names that a database might fold into one are different ones here: schemas and channels are called what they are called.
+func TestInstancesThatDifferALittle(t *testing.T) {
+	eachEngine(t, func(t *testing.T, b *bench) {
+		instances := []string{"shop", "Shop", "SHOP", "shöp", "shop ", "", "日本"}
+		s := newSource(b.server("a").ID)
+		var list []monolith.Metric
+		var nums []monolith.Num
+		for i, instance := range instances {
+			list, nums = append(list, monolith.Metric{Name: "schema.data_bytes", Instance: instance}), append(nums, monolith.Uint(uint64(i+1)))
+		}
+		names := monolith.NewNames(list)
+		for range 3 {
+			snap := s.next()
+			sizes := monolith.Section{Collector: "sizes", NumNames: names, Nums: slices.Clone(nums)}
+			for i := range list {
+				sizes.Nums[names.Index(list[i])] = nums[i]
+			}
+			snap.Sections = append(snap.Sections, sizes)
+			b.db.Append(snap)
+			b.flush()
+		}
+		b.reopen()
+		r := b.read(monolith.Query{Server: s.id, Metrics: []string{"schema.data_bytes"}, From: origin, To: s.at, Step: pollEvery})
+		if len(r.Series) != len(instances) {
+			t.Errorf("%d instances of %d", len(r.Series), len(instances))
+		}
+		for i, instance := range instances {
+			kept := strings.ReplaceAll(instance, " ", "\u00a0") // MySQL takes no account of spaces at the end
+			if got := series(t, r, "schema.data_bytes", kept); got.Avg[1] != float64(i+1) {
+				t.Errorf("%q is %v, want %d", instance, got.Avg[1], i+1)
+			}
 		}
 	})
 }
