@@ -115,6 +115,9 @@ func (s *Silence) Covers(a *Alert, at time.Time) bool {
 	return (s.Server == 0 || s.Server == a.Server) && InGroup(a.Group, s.Group) && (s.Rule == "" || s.Rule == a.Rule)
 }
 
+// MaxMaintenance is how long one occurrence of a [MaintenanceWindow] lasts at most: what is planned for longer is a silence.
+const MaxMaintenance = 31 * 24 * time.Hour
+
 // MaintenanceWindow is a planned time in which alerts are evaluated and kept but told to nobody.
 type MaintenanceWindow struct {
 	ID     int64    `json:"id"`
@@ -124,7 +127,7 @@ type MaintenanceWindow struct {
 	// Start is the first moment, as a wall clock in Zone; a recurring window comes again at the same
 	// wall-clock time, whatever daylight saving does.
 	Start    time.Time     `json:"start"`
-	Duration time.Duration `json:"-"`
+	Duration time.Duration `json:"-"`               // a minute to [MaxMaintenance]
 	Zone     string        `json:"zone"`            // IANA name; "" is UTC
 	Every    string        `json:"every,omitempty"` // "" once, "day", "week" (on Weekdays), "month" (on Start's day)
 	// Weekdays of a weekly window, time.Weekday's numbers; empty: Start's.

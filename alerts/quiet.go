@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"monolith"
 )
@@ -124,11 +125,11 @@ func falls(w *monolith.MaintenanceWindow, date, start time.Time) bool {
 // CheckMaintenance refuses a window that makes no sense.
 func CheckMaintenance(w *monolith.MaintenanceWindow) error {
 	switch {
-	case strings.TrimSpace(w.Title) == "" || len(w.Title) > 200:
+	case strings.TrimSpace(w.Title) == "" || utf8.RuneCountInString(w.Title) > 200:
 		return monolith.Invalid("title", "a window has a title of at most 200 characters")
 	case w.Start.IsZero():
 		return monolith.Invalid("start", "the window has no beginning")
-	case w.Duration < time.Minute || w.Duration > 31*24*time.Hour:
+	case w.Duration < time.Minute || w.Duration > monolith.MaxMaintenance:
 		return monolith.Invalid("duration", "a window lasts a minute at least and 31 days at most")
 	case w.Server != 0 && w.Group != "":
 		return monolith.Invalid("group", "a window is for a server or for a group, not both")
@@ -163,7 +164,7 @@ func CheckSilence(s *monolith.Silence) error {
 		return monolith.Invalid("to", "a silence lasts a year at most")
 	case s.Alert != 0 && (s.Server != 0 || s.Group != "" || s.Rule != ""):
 		return monolith.Invalid("alert", "a silence is for one alert, or for what fits server, group and rule")
-	case len(s.Reason) > 2000:
+	case utf8.RuneCountInString(s.Reason) > 2000:
 		return monolith.Invalid("reason", "the reason is longer than 2,000 characters")
 	}
 	return nil

@@ -7,12 +7,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"monolith"
 )
 
-// maxNote is how long a note or a reason may be, in bytes.
-const maxNote = 4000
+// How long a note or a reason, and the name of who did something, may be, in characters.
+const (
+	maxNote = 4000
+	maxBy   = 200
+)
 
 // Open gives the open alerts from memory, worst and newest first: also while the store is away.
 func (s *Service) Open() []monolith.Alert {
@@ -67,8 +71,11 @@ func (s *Service) AlertEvents(ctx context.Context, id monolith.AlertID) ([]monol
 
 // touch changes an open alert and keeps it with an event. A change that can't be written is undone.
 func (s *Service) touch(ctx context.Context, id monolith.AlertID, kind monolith.AlertEventKind, by, text string, change func(*monolith.Alert)) (monolith.Alert, error) {
-	if len(text) > maxNote || len(by) > 200 {
+	if utf8.RuneCountInString(text) > maxNote {
 		return monolith.Alert{}, monolith.Invalid("note", fmt.Sprintf("a note is at most %d characters long", maxNote))
+	}
+	if utf8.RuneCountInString(by) > maxBy {
+		return monolith.Alert{}, monolith.Invalid("by", fmt.Sprintf("a name is at most %d characters long", maxBy))
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()

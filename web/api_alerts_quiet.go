@@ -305,8 +305,8 @@ func (s *Server) windowOf(r *http.Request, id int64) (*monolith.MaintenanceWindo
 	if m.Duration, err = monolith.ParseDuration("duration", in.Duration); err != nil {
 		return nil, "", err
 	}
-	if m.Duration < time.Minute || m.Duration > 366*24*time.Hour {
-		return nil, "", monolith.Invalid("duration", "a window lasts from a minute to a year", `such as "2h"`)
+	if m.Duration < time.Minute || m.Duration > monolith.MaxMaintenance {
+		return nil, "", monolith.Invalid("duration", "a window lasts from a minute to 31 days", `such as "2h"`)
 	}
 	if !slices.Contains([]string{"", "day", "week", "month"}, in.Every) {
 		return nil, "", monolith.Invalid("every", fmt.Sprintf("%q is not known here", in.Every), "day, week, month, or nothing for once")
