@@ -137,7 +137,7 @@ func TestTexts(t *testing.T) {
 	}{
 		{1400, "attempts", "1,400"}, {70, "%", "70 %"}, {33.333, "%", "33.33 %"}, {128 << 20, "bytes", "128 MiB"}, {1.5 * (1 << 30), "bytes", "1.5 GiB"},
 		{412, "s", "412 s"}, {3600, "s", "60 minutes"}, {90000, "s", "25 hours"}, {-1.5, "", "-1.5"}, {0.0004, "1/s", "0.0004/s"}, {1236, unitID, "1236"},
-		{1e15, "", "1,000,000,000,000,000"}, {2.5, "rows/s", "2.5 rows/s"}, {1 << 20, "bytes/s", "1 MiB/s"}, {1, "days", "1 day"}, {12, "days", "12 days"},
+		{1e15, "", "1,000,000,000,000,000"}, {2.5, "rows/s", "2.5 rows/s"}, {1 << 20, "bytes/s", "1 MiB/s"}, {1673.1, "connections", "1,673"}, {37.5, "attempts", "38"}, {2.5, "merge passes", "2.5"}, {37.5, "", "37.5"}, {1, "days", "1 day"}, {12, "days", "12 days"},
 	} {
 		if got := formatNumber(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: got %q, expected %q", c.v, c.unit, got, c.want)

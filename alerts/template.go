@@ -199,6 +199,8 @@ func formatNumber(v float64, unit string) string {
 		return grouped(v) + "/s"
 	case per != "":
 		return grouped(v) + " " + unit
+	case unit != "" && math.Abs(v) >= 10:
+		return grouped(math.Round(v)) // a number of things: growth over a window that begins between two readings has decimals
 	}
 	return grouped(v)
 }
