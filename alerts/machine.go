@@ -230,7 +230,9 @@ func (ev *evaluator) verdictOf(r *Rule, st *ruleState, eff *effective) verdict {
 	}
 	st.holds = holds
 	if worst.Lack() != formula.LackNone && (inForce == monolith.LevelOK || inForce < st.top()) {
-		return lackVerdict(worst)
+		v := lackVerdict(worst)
+		v.judged = judged > 0
+		return v
 	}
 	if judged == 0 {
 		return verdict{state: monolith.StateNotApplicable, why: absent.Why()}

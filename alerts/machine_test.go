@@ -187,6 +187,15 @@ says: "x"
 	if got := w.told(); !strings.Contains(got, "opened warn") {
 		t.Errorf("got %q", got)
 	}
+	// Nor does a condition that still learns keep open what another one opened.
+	w.set("status.Threads_running", 2)
+	w.poll()
+	if got := w.told(); !strings.HasSuffix(got, "closed") {
+		t.Errorf("it is over: %q", got)
+	}
+	if s := w.engine.Status(1, "two")[0]; s.State != monolith.StateLearning {
+		t.Errorf("closed, it is %s", s.State)
+	}
 }
 
 func TestFlapping(t *testing.T) {

@@ -98,12 +98,13 @@ func (n *needs) words() []string {
 	return out
 }
 
-// verdict is a state with its reason, when the conditions were not even looked at.
+// verdict is a state, with its reason where it is not what the conditions say.
 type verdict struct {
 	state monolith.RuleState
 	why   string
 	// failed: something could not be read, which somebody should mend. False for what the server itself does not know.
 	failed bool
+	judged bool // some conditions were, and only others lack something
 }
 
 // unmet gives why the rule does not concern the server, or can't be judged; the zero verdict when all is met.

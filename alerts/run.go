@@ -188,6 +188,9 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 		st.conds, st.level, st.flapping, st.holds = nil, monolith.LevelOK, false, monolith.LevelOK
 		return out
 	case monolith.StateLearning, monolith.StateCannotEvaluate:
+		if v.judged && st.level > st.top() {
+			return ev.move(r, st, key, eff, out) // what it opened for is known to be over; what is not known never held
+		}
 		if st.level > monolith.LevelOK && (!wasUnknown || changed) {
 			out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level, Unknown: v.why})
 		}
