@@ -173,6 +173,25 @@ func TestRealReplication(t *testing.T) {
 			snap, _ := p.poll(t)
 			wants(t, snap, map[string]string{"replica.connected_replicas": "1"})
 
+			// Up to here the relay log is applied; then the source goes away, and nobody knows how far behind it is.
+			replica.Exec(t, "DELETE FROM shop.t WHERE id = 4711", "STOP SLAVE", "START SLAVE")
+			until("running again", func(r monolith.Replica) bool { return r.Delay != nil })
+			primary.Kill(t)
+			r = until("the source is gone", func(r monolith.Replica) bool { return r.IO != monolith.ThreadYes })
+			if r.SQL != monolith.ThreadYes || r.Delay != nil {
+				t.Errorf("without its source: %+v", r)
+			}
+			snap, _ = w.poll(t)
+			wants(t, snap, map[string]string{"replica.lag": "none", "replica.delay": "none", "replica.sql_running": "1"})
+			if f.name == "MariaDB" {
+				// A second source, with a name: both are seen, and one of them goes.
+				replica.Exec(t, "CHANGE MASTER 'dr' TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='nobody'")
+				snap, _ := w.poll(t)
+				if len(snap.Replicas) != 2 || snap.Replicas[0].Channel != "" || snap.Replicas[1].Channel != "dr" || snap.Replicas[1].IO != monolith.ThreadNo || snap.Replicas[1].Lag != nil {
+					t.Errorf("two sources: %+v", snap.Replicas)
+				}
+				replica.Exec(t, "RESET SLAVE 'dr' ALL")
+			}
 			replica.Exec(t, "STOP SLAVE", "RESET SLAVE ALL")
 			if snap, _ := w.poll(t); snap.Replicas == nil || len(snap.Replicas) != 0 {
 				t.Errorf("after RESET SLAVE ALL: %+v", snap.Replicas)
