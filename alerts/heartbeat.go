@@ -98,8 +98,17 @@ func (t *Telling) PutHeartbeat(ctx context.Context, h monolith.Heartbeat) error 
 	return nil
 }
 
+// firstBeat is how long after the start the first heartbeat comes: before, nothing could be polled.
+const firstBeat = 5 * time.Second
+
 // pulse calls the heartbeat's address until ctx ends.
 func (t *Telling) pulse(ctx context.Context) {
+	first := time.NewTimer(firstBeat)
+	select {
+	case <-first.C:
+	case <-ctx.Done():
+	}
+	first.Stop()
 	for ctx.Err() == nil {
 		t.beat.mu.Lock()
 		every, changed := t.beat.state.Every, t.beat.changed

@@ -71,7 +71,7 @@ func (a *app) tell(c *serveCommand, instance string) error {
 		Alert:    func(ctx context.Context, id monolith.AlertID) (monolith.Alert, error) { return a.alerts.Alert(ctx, id) },
 		Subject:  func(id monolith.ServerID) *notify.Subject { return a.alerts.Subject(id) },
 		About:    func(rule string) string { return a.alerts.About(rule) },
-		Changes:  a.db.Changes,
+		Changes:  a.changes,
 		Servers:  a.db.Servers,
 		Groups:   a.db.Groups,
 		Alive:    a.alive,
@@ -133,6 +133,24 @@ func (a *app) alive(ctx context.Context) error {
 		return errors.New("no server was polled lately")
 	}
 	return nil
+}
+
+// written is how long after a poll its changes stand in the store, if all is well.
+const written = time.Second
+
+// changes reads what changed on a server. What belongs to a poll of this moment is waited for: a change of a variable and the
+// alert that it causes come with the same poll, and the alert is told faster than the change is written.
+func (a *app) changes(ctx context.Context, q monolith.ChangeQuery) ([]monolith.Change, error) {
+	if wait := time.Until(q.To.Add(written)); wait > 0 {
+		timer := time.NewTimer(min(wait, 2*written))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return a.db.Changes(ctx, q)
 }
 
 // The picture of a message: the hours around the opening of the alert.
