@@ -121,10 +121,16 @@ func (d *channelForm) Typed() bool {
 	return slices.ContainsFunc(d.Kind.Fields, func(f monolith.ChannelField) bool { return f.Secret && d.Sent.Get("secrets."+f.Name) != "" })
 }
 
-// Rare reports whether the fields that are seldom needed are worth showing: one of them is set or wrong.
-func (d *channelForm) Rare() bool {
+// Seldom reports whether a setting is needed so seldom that it stands folded away: a long text that nobody has to give.
+func (d *channelForm) Seldom(f monolith.ChannelField) bool { return f.Lines && !f.Required }
+
+// Rare reports whether there are settings that are seldom needed.
+func (d *channelForm) Rare() bool { return slices.ContainsFunc(d.Kind.Fields, d.Seldom) }
+
+// RareSet reports whether one of them is set or wrong.
+func (d *channelForm) RareSet() bool {
 	return slices.ContainsFunc(d.Kind.Fields, func(f monolith.ChannelField) bool {
-		return !f.Required && !f.Secret && (d.ErrorAt("config."+f.Name) != "" || d.Value(f) != f.Default)
+		return d.Seldom(f) && (d.ErrorAt("config."+f.Name) != "" || d.Value(f) != f.Default)
 	})
 }
 

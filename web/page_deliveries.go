@@ -76,6 +76,15 @@ func (d deliveryLine) What() string {
 	return string(d.Kind)
 }
 
+// mostAbout is how many alerts stand in a line of the log.
+const mostAbout = 2
+
+// Shown are the alerts that stand in a line of the log.
+func (d deliveryLine) Shown() []monolith.Alert { return d.About[:min(len(d.About), mostAbout)] }
+
+// Rest is how many alerts a line of the log leaves out.
+func (d deliveryLine) Rest() int { return len(d.Alerts) - len(d.Shown()) }
+
 // CanRetry reports whether it can be sent once more.
 func (d deliveryLine) CanRetry() bool {
 	return d.State == monolith.DeliveryFailed || d.State == monolith.DeliveryDropped

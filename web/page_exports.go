@@ -247,7 +247,7 @@ func viewCell(c *exportCell, at int) exportCellView {
 	if len(c.values) == 0 {
 		return exportCellView{Why: firstUpper(c.why)}
 	}
-	view := exportCellView{Number: len(c.values) == 1 && c.values[0].isNumber}
+	view := exportCellView{Number: !c.plural && len(c.values) == 1 && c.values[0].isNumber}
 	var parts []string
 	for i := range c.values {
 		v := &c.values[i]

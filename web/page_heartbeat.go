@@ -55,7 +55,11 @@ func (s *Server) saveHeartbeatForm(w http.ResponseWriter, r *http.Request) error
 		err = s.cfg.Telling.PutHeartbeat(r.Context(), monolith.Heartbeat{URL: strings.TrimSpace(r.PostFormValue("url")), Every: every})
 	}
 	if err == nil {
-		s.back(w, r, s.link("heartbeat"), "saved")
+		done := "saved"
+		if strings.TrimSpace(r.PostFormValue("url")) != "" {
+			done = "beating"
+		}
+		s.back(w, r, s.link("heartbeat"), done)
 		return nil
 	}
 	d := &heartbeatPage{}

@@ -26,7 +26,8 @@ async function tryForm(form: HTMLFormElement, button: HTMLButtonElement): Promis
   button.disabled = true;
   button.textContent = button.dataset.busy ?? word;
   try {
-    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    const to = form.getAttribute("action")!; // form.action are the buttons of that name
+    const answer = await fetch(to, { method: "POST", body, headers: { Accept: "text/html" } });
     const main = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#main");
     if (!main?.querySelector("form[data-stay]")) throw new Error(main?.querySelector("h1")?.textContent ?? answer.statusText);
     document.querySelector("#main")!.replaceWith(document.adoptNode(main));
