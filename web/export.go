@@ -8,8 +8,10 @@ import (
 	"hash/fnv"
 	"net/http"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -215,6 +217,8 @@ func (s *Server) exportTag(r *http.Request, p *exportPlan) string {
 
 // writeExport works the servers out, several at a time, and writes them in order as they come.
 func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPlan, open func(http.ResponseWriter, *exportPlan) exportWriter) error {
+	var working sync.WaitGroup
+	defer working.Wait() // none of them reads the store when the request is over
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	counts := s.alertCounts()
@@ -231,7 +235,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 	ahead := make(chan struct{}, 2*workers) // how many servers may wait to be written: memory stays flat
 	var next atomic.Int64                   // servers are begun in order, or the first could wait for room that later ones hold
 	for range workers {
-		go func() {
+		working.Go(func() {
 			for {
 				select {
 				case ahead <- struct{}{}:
@@ -247,7 +251,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 				cells, times, err := s.exportRow(ctx, p, subject)
 				rows[i] <- row{cells, times, err}
 			}
-		}()
+		})
 	}
 	var out exportWriter
 	for i := range p.servers {
@@ -297,8 +301,15 @@ func (s *Server) alertCounts() map[monolith.ServerID]map[monolith.Level]int {
 	return counts
 }
 
-// exportRow works all fields of one server out. times are the steps of a range, in unix seconds; nil for a moment.
+// exportRow works all fields of one server out. times are the steps of a range, in unix seconds; nil for a moment. A panic is
+// an error: it runs on a goroutine of its own, where nobody else catches one and the program would end.
 func (s *Server) exportRow(ctx context.Context, p *exportPlan, x *exportSubject) (cells []exportCell, times []int64, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.ErrorContext(ctx, "an export panicked", "server", x.server.Name, "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("web: export: panic: %v", v)
+		}
+	}()
 	cells = make([]exportCell, len(p.fields))
 	var ask []*formula.Formula
 	var asked []int

@@ -293,3 +293,26 @@ func TestExportOrder(t *testing.T) {
 		}
 	}
 }
+
+// brokenHistory panics when it is read.
+type brokenHistory struct{ *fakeStore }
+
+func (brokenHistory) Read(context.Context, monolith.Query) (*monolith.Range, error) {
+	panic("a damaged block")
+}
+
+// TestExportPanics holds that a panic while a server is worked out is an answer, and not the end of the program.
+func TestExportPanics(t *testing.T) {
+	t.Parallel()
+	x := newSite(t, func(c *Config) { c.Store = brokenHistory{c.Store.(*fakeStore)} })
+	for i := range 20 {
+		x.add(t, fmt.Sprintf("db%02d", i), "")
+	}
+	w := x.get(t, "/api/v1/export.json?fields=rate(status.Questions)&at="+noon.Add(-time.Hour).Format(time.RFC3339))
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.body, "damaged") {
+		t.Errorf("%d %s", w.Code, w.body)
+	}
+	if !strings.Contains(x.log.String(), "a damaged block") {
+		t.Errorf("the log does not say what happened: %s", x.log)
+	}
+}

@@ -42,8 +42,7 @@ func (f *fakeAlerts) AlertsByID(_ context.Context, ids []monolith.AlertID) (map[
 // feedSite is a site with feeds of a server whose name and texts are hostile.
 func feedSite(t *testing.T) (*site, *monolith.Server) {
 	t.Helper()
-	var x *site
-	x = newSite(t, func(c *Config) { c.Feeds, c.Instance = c.Alerts.(*fakeAlerts), "abc123" })
+	x := newSite(t, func(c *Config) { c.Feeds, c.Instance = c.Alerts.(*fakeAlerts), "abc123" })
 	return x, x.add(t, "db3 ]]> <script>&\u202e", "acme/prod")
 }
 
