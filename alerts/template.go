@@ -193,6 +193,8 @@ func formatNumber(v float64, unit string) string {
 			return "1 day"
 		}
 		return grouped(v) + " days"
+	case unit == "min":
+		return grouped(v) + " min"
 	case unit == "h":
 		return formatSeconds(v * 3600)
 	case unit == "1/s":
@@ -225,8 +227,10 @@ func formatSeconds(v float64) string {
 		sign, v = "-", -v
 	}
 	switch {
-	case v < 600:
+	case v < 10:
 		return sign + grouped(v) + " s"
+	case v < 600:
+		return sign + grouped(math.Round(v)) + " s"
 	case v < 2*3600:
 		return sign + grouped(math.Round(v/60)) + " minutes"
 	case v < 48*3600:
