@@ -2,6 +2,9 @@ package monolith
 
 import "time"
 
+// MaxBackTest is the longest time that a [BackTest] goes over.
+const MaxBackTest = 92 * 24 * time.Hour
+
 // BackTest asks what a rule would have said over a time that is past. Exactly one of Source and Rule is set.
 type BackTest struct {
 	Source string // a rule as people write it, in YAML; need not be kept
@@ -9,7 +12,7 @@ type BackTest struct {
 	// Limits stand in the place of those in force, by level and name.
 	Limits   map[string]map[string]float64
 	Servers  []ServerID // empty: all
-	From, To time.Time
+	From, To time.Time  // at most [MaxBackTest] apart; a zero To is now
 }
 
 // BackTestResult is what the rule would have said.

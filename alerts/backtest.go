@@ -15,7 +15,6 @@ import (
 // The bounds of a back-test.
 const (
 	backTestServers = 100
-	backTestLongest = 92 * 24 * time.Hour
 	backTestSteps   = 3000 // evaluations of one server
 )
 
@@ -33,8 +32,8 @@ func (s *Service) BackTest(ctx context.Context, t monolith.BackTest) (*monolith.
 		return nil, monolith.Invalid("rule", "exactly one of a rule's text and the id of one is needed")
 	case !t.From.Before(t.To):
 		return nil, monolith.Invalid("from", "the time must begin before it ends")
-	case t.To.Sub(t.From) > backTestLongest:
-		return nil, monolith.Invalid("from", "a back-test goes back 92 days at most")
+	case t.To.Sub(t.From) > monolith.MaxBackTest:
+		return nil, monolith.Invalid("from", "a back-test goes over 92 days at most", "ask for a shorter range")
 	}
 	cat := s.engine.Catalogue()
 	r := cat.Rule(t.Rule)

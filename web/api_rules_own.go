@@ -126,9 +126,6 @@ func (s *Server) deleteRule(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mostBackTest bounds how far a back-test goes back.
-const mostBackTest = 400 * 24 * time.Hour
-
 // testRule says what a rule would have opened over a time that is past.
 func (s *Server) testRule(w http.ResponseWriter, r *http.Request) error {
 	if q := s.query(r); q.err != nil {
@@ -175,8 +172,8 @@ func (s *Server) testRule(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case !ask.From.Before(ask.To):
 		return monolith.Invalid("from", "the range ends before it begins", "from must be earlier than to")
-	case ask.To.Sub(ask.From) > mostBackTest:
-		return refuseTooMuch("from", "a back-test goes over 400 days at most", "ask for a shorter range")
+	case ask.To.Sub(ask.From) > monolith.MaxBackTest:
+		return refuseTooMuch("from", "a back-test goes over 92 days at most", "ask for a shorter range")
 	}
 	servers, err := s.chosen(r.Context(), in.Servers, in.Group)
 	if err != nil {
