@@ -306,6 +306,7 @@ func (d *dispatcher) deliver(ctx, sending context.Context, channel int64, parts 
 	switch {
 	case err == nil:
 		d.finishAll(ctx, parts, func(one *monolith.Delivery) { one.State, one.Done, one.Answer = monolith.DeliverySent, now, answer })
+		d.t.plan.sent(parts[0].Subscription, v.opens)
 		d.t.health(channel, "", now)
 		return true, nil
 	case sending.Err() != nil: // cut off by our own end: it says nothing about the receiver

@@ -49,6 +49,7 @@ type told struct {
 	due     time.Time // of the newest message that it is open
 	after   time.Time // it is told only if it is still open then
 	started bool      // one was begun to be sent: from now on its end must be told
+	sent    bool      // one was acknowledged
 	digest  bool      // the newest is part of a digest
 }
 

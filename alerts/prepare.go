@@ -17,6 +17,7 @@ import (
 // or to give it up.
 type ruling struct {
 	notice *notify.Notice
+	opens  []*monolith.Alert // of which it says that they are open
 	drop   string
 	wait   time.Duration
 	broken error
@@ -137,7 +138,7 @@ func (t *Telling) prepareOpen(ctx context.Context, sub *subscriber, d *monolith.
 		if d.Kind == monolith.NoticeReminder && a.Open() {
 			continue // it was told before
 		}
-		t.plan.forgetUnstarted(sub.ID, a)
+		t.plan.forgetUnsent(sub.ID, a)
 	}
 	if len(keep) == 0 {
 		return ruling{drop: why}
@@ -147,7 +148,7 @@ func (t *Telling) prepareOpen(ctx context.Context, sub *subscriber, d *monolith.
 	if n.Alert == nil { // several servers
 		n.Others, n.More = nil, 0
 		e.setOthers(keep)
-		return ruling{notice: n}
+		return ruling{notice: n, opens: keep}
 	}
 	i := slices.IndexFunc(keep, func(a *monolith.Alert) bool { return a.ID == d.Alerts[0] })
 	if i < 0 || delayed || d.Kind == monolith.NoticeReminder {
@@ -159,7 +160,7 @@ func (t *Telling) prepareOpen(ctx context.Context, sub *subscriber, d *monolith.
 	n.Others, n.More = nil, 0
 	e.setOthers(append(slices.Clone(keep[:i]), keep[i+1:]...))
 	t.addChanges(ctx, n)
-	return ruling{notice: n}
+	return ruling{notice: n, opens: keep}
 }
 
 // unwanted says why an alert is not to be told as open; "" when it is.
@@ -266,7 +267,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 				keep = append(keep, a)
 			default:
 				reasons = append(reasons, reason)
-				t.plan.forgetUnstarted(sub.ID, a)
+				t.plan.forgetUnsent(sub.ID, a)
 			}
 		}
 	}
@@ -281,7 +282,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 	e := envelope{}
 	e.Kind, e.Key, e.At = monolith.NoticeDigest, first.Key, now
 	e.setOthers(keep)
-	return ruling{notice: &e.Notice}
+	return ruling{notice: &e.Notice, opens: keep}
 }
 
 func orElse(when bool, text string) string {

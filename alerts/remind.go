@@ -113,13 +113,23 @@ func (p *planner) start(sub int64, alerts []*monolith.Alert) {
 	}
 }
 
-// forgetUnstarted notes that an alert was not told after all, so that it may be told another time. What was told before
-// stays.
-func (p *planner) forgetUnstarted(sub int64, a *monolith.Alert) {
+// sent notes that a message about open alerts was acknowledged.
+func (p *planner) sent(sub int64, alerts []*monolith.Alert) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range alerts {
+		if t := p.told[toldKey{sub, EpisodeKey(p.instance, a)}]; t != nil {
+			t.sent = true
+		}
+	}
+}
+
+// forgetUnsent notes that an alert was not told after all, so that it may be told another time. What was told before stays.
+func (p *planner) forgetUnsent(sub int64, a *monolith.Alert) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := toldKey{sub, EpisodeKey(p.instance, a)}
-	if t := p.told[k]; t != nil && !t.started {
+	if t := p.told[k]; t != nil && !t.sent {
 		delete(p.told, k)
 	}
 }
@@ -142,6 +152,7 @@ func (p *planner) recall(d *monolith.Delivery, a *monolith.Alert, due, after tim
 		t.key = d.Key
 	}
 	t.due, t.after, t.digest = due, after, gathered(d)
+	t.sent = t.sent || d.State == monolith.DeliverySent
 	t.started = t.started || d.Attempts > 0 || d.State == monolith.DeliverySent
 }
 
