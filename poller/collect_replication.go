@@ -140,7 +140,7 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 		}
 	}
 	r.SQLState = first(row.Text("replica_sql_running_state", "slave_sql_running_state"))
-	r.SourceUUID = first(row.Text("source_uuid", "master_uuid"))
+	r.SourceUUID = printable(first(row.Text("source_uuid", "master_uuid")))
 	serverID, _ := row.Int("source_server_id", "master_server_id")
 	if serverID > 0 && serverID <= math.MaxUint32 {
 		r.SourceServerID = uint32(serverID)
@@ -148,7 +148,7 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 	usingGTID := first(row.Text("using_gtid")) // MariaDB: No, Slave_Pos, Current_Pos
 	auto, _ := row.Int("auto_position")
 	r.AutoPosition = auto == 1 || usingGTID != "" && !strings.EqualFold(usingGTID, "no")
-	r.GTIDMode = usingGTID
+	r.GTIDMode = printable(usingGTID)
 	r.RetrievedGTID = gtidSet(first(row.Text("retrieved_gtid_set", "gtid_io_pos")))
 	r.ExecutedGTID = gtidSet(first(row.Text("executed_gtid_set", "gtid_slave_pos")))
 	r.IOState, r.SQLState = printable(r.IOState), printable(r.SQLState)

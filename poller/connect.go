@@ -187,7 +187,7 @@ func (s *session) identify(ctx context.Context, u *use) error {
 	return u.locked(ctx, func() error {
 		vars := map[string]string{}
 		err := u.query(ctx, identityStatement(), func(r Row) error {
-			vars[strings.ToLower(string(r.Bytes(0)))] = string(r.Bytes(1))
+			vars[strings.ToLower(string(r.Bytes(0)))] = cut(printable(string(r.Bytes(1))), maxMetricValue)
 			return nil
 		})
 		if err != nil {
@@ -208,7 +208,7 @@ func (s *session) identify(ctx context.Context, u *use) error {
 func (s *session) greet(ctx context.Context, u *use) error {
 	began := time.Now()
 	err := u.Query(ctx, "SELECT CURRENT_USER(), USER(), CONNECTION_ID(), "+clockFunction(s.identity), func(r Row) error {
-		s.account, s.client = string(r.Bytes(0)), string(r.Bytes(1))
+		s.account, s.client = cut(printable(string(r.Bytes(0))), maxInstance), cut(printable(string(r.Bytes(1))), maxInstance)
 		if id, err := strconv.ParseUint(string(r.Bytes(2)), 10, 64); err == nil {
 			s.id = id
 		}

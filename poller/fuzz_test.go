@@ -3,8 +3,12 @@ package poller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +95,117 @@ func checkWords(t *testing.T, collector string, snap *monolith.Snapshot) {
 		if s.NumNames.Len() != len(s.Nums) || s.TextNames.Len() != len(s.Texts) {
 			t.Errorf("%s: %d names for %d numbers, %d for %d texts", collector, s.NumNames.Len(), len(s.Nums), s.TextNames.Len(), len(s.Texts))
 		}
+		for _, names := range []*monolith.Names{s.NumNames, s.TextNames} {
+			for j := range names.Len() {
+				checkTexts(t, collector, reflect.ValueOf(names.At(j)))
+			}
+		}
+		checkTexts(t, collector, reflect.ValueOf(s.Texts))
+	}
+	checkTexts(t, collector, reflect.ValueOf(snap.Rows))
+}
+
+// checkTexts checks every text in a value: pages, feeds and files take it for text without control characters.
+func checkTexts(t *testing.T, where string, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); s != printable(s) {
+			t.Errorf("%s holds %q", where, s)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			checkTexts(t, where, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			checkTexts(t, where, v.Index(i))
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			checkTexts(t, where, it.Key())
+			checkTexts(t, where, it.Value())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				checkTexts(t, where+"."+f.Name, v.Field(i))
+			}
+		}
+	}
+}
+
+// spoiledSession answers every statement with the columns that it names, in which there are texts that nobody should see as they are.
+type spoiledSession struct{ anyAnswer }
+
+var (
+	alias = regexp.MustCompile(`(?i)\bAS ([a-z_0-9]+)\b`)
+	shown = strings.Fields(`Variable_name Value Type Name Status Log_name File_size Id User Host db Command Time State Info Field Plugin Grants Privilege Channel_Name
+		Connection_name Source_Host Master_Host Source_User Master_User Replica_IO_Running Slave_IO_Running Replica_SQL_Running Slave_SQL_Running Replica_IO_State
+		Slave_IO_State Source_Log_File Master_Log_File Relay_Source_Log_File Relay_Master_Log_File Relay_Log_File Until_Condition Source_UUID Master_UUID Last_IO_Error
+		Last_SQL_Error Last_Error Replica_SQL_Running_State Slave_SQL_Running_State Retrieved_Gtid_Set Executed_Gtid_Set Gtid_IO_Pos Gtid_Slave_Pos Using_Gtid
+		Replicate_Do_DB Replicate_Wild_Ignore_Table File Position Executed_Gtid_Set Library License`)
+)
+
+func (s *spoiledSession) Query(ctx context.Context, statement string, row func(Row) error) error {
+	const spoiled = "x\x00\x08\x1b[2J\xff\u202e\uFFFE<b>]]>"
+	a := answer{columns: slices.Clone(shown)}
+	for _, m := range alias.FindAllStringSubmatch(statement, -1) {
+		if !slices.ContainsFunc(a.columns, func(c string) bool { return strings.EqualFold(c, m[1]) }) {
+			a.columns = append(a.columns, strings.ToLower(m[1]))
+		}
+	}
+	if !strings.HasPrefix(statement, "SHOW") {
+		a.columns = slices.DeleteFunc(a.columns, func(c string) bool {
+			return slices.Contains(shown, c) && !slices.ContainsFunc(alias.FindAllStringSubmatch(statement, -1), func(m []string) bool { return strings.EqualFold(m[1], c) })
+		})
+	}
+	for kind := range 3 { // all texts; then every other one a number
+		cells := make([]string, len(a.columns))
+		for i := range cells {
+			if cells[i] = spoiled; kind > 0 && i%2 == kind-1 {
+				cells[i] = "7"
+			}
+		}
+		a.rows = append(a.rows, cells)
+	}
+	s.answer = a
+	return s.anyAnswer.Query(ctx, statement, row)
+}
+
+func (s *spoiledSession) Exec(ctx context.Context, statement string) error { return nil }
+
+func (s *spoiledSession) Either(ctx context.Context, row func(Row) error, statements ...string) error {
+	return s.Query(ctx, statements[0], row)
+}
+
+// TestTextsOfEveryCollector: whatever column it stands in, nothing that a server says reaches people as control characters or as
+// bytes that are no text, and no collector stumbles over it.
+func TestTextsOfEveryCollector(t *testing.T) {
+	t.Parallel()
+	p := &Poller{log: slog.New(slog.DiscardHandler)}
+	kept := 0
+	for _, c := range Collectors() {
+		for _, id := range hostileVersions {
+			if c.Host {
+				continue
+			}
+			r := &result{collector: c, snap: &monolith.Snapshot{At: time.Unix(1_800_000_000, 0), Interval: 10 * time.Second}}
+			g := &Gather{
+				Session: &spoiledSession{}, Server: &monolith.Server{Name: "fake", ScanSizes: true, KeepTexts: true, HeartbeatTable: "a.b"}, Account: "monolith@%", Now: r.snap.At,
+				Identity: id, snapshot: r.snap, collector: c, memory: new(memory), rights: rights{known: true, held: map[string]bool{"SELECT": true, "PROCESS": true, "SHOW VIEW": true}},
+				Variables: map[string]string{"innodb_stats_on_metadata": "OFF", "performance_schema": "ON", "log_bin": "ON"},
+			}
+			p.gather(t.Context(), g, r, time.Minute)
+			if errors.Is(r.err, errPanic) {
+				t.Fatalf("%s on %s: %v", c.Name, id, r.err)
+			}
+			checkWords(t, c.Name, g.snapshot)
+			kept += strings.Count(fmt.Sprintf("%+v", g.snapshot.Rows), "<b>]]>")
+		}
+	}
+	if kept < 100 {
+		t.Errorf("only %d of the texts were kept at all", kept)
 	}
 }
 

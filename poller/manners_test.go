@@ -25,10 +25,18 @@ func TestManners(t *testing.T) {
 	}}
 	w := follow(t, everySecond(t, db, user, password), func(c *Config) {
 		c.Version = "7.8.9"
-		c.Collectors = []*Collector{statusCollector(), ask}
+		c.Collectors = []*Collector{statusCollector(), variablesCollector(), ask}
 	})
-	w.next(t, "a poll", polled)
-	w.next(t, "a second poll", polled)
+	first := w.next(t, "a poll", polled)
+	// What is read is the server's, not our session's.
+	for name, want := range map[string]string{"sql_mode": "ANSI", "time_zone": "+05:00", "autocommit": "OFF", "tx_isolation": "SERIALIZABLE", "long_query_time": "0"} {
+		if got := read(first, "variable."+name); !strings.Contains(got, want) {
+			t.Errorf("variable %s is %q, want %s", name, got, want)
+		}
+	}
+	before := valueOf(t, w.next(t, "a second poll", polled), "status.Com_insert")
+	db.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (a INT)", "INSERT INTO shop.t VALUES (1)", "INSERT INTO shop.t VALUES (2)")
+	w.next(t, "what others did", func(s *monolith.Snapshot) bool { return s.Polled && valueOf(t, s, "status.Com_insert") == before+2 })
 	for name, want := range map[string]string{
 		"autocommit": "ON", "tx_isolation": "READ-COMMITTED", "tx_read_only": "ON", "time_zone": "+00:00", "sql_mode": "",
 		"lock_wait_timeout": "2", "innodb_lock_wait_timeout": "2", "long_query_time": "31536000.000000",
