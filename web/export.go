@@ -25,6 +25,8 @@ import (
 const (
 	maxExportServers = 5_000
 	maxExportValues  = 5_000_000 // servers × fields × steps
+	// exportPatience is how long one who reads an export may take nothing of it: until it is written others wait for room.
+	exportPatience = 10 * time.Second
 )
 
 //go:embed export.xsd
@@ -73,11 +75,6 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := s.room.enter(r.Context(), len(p.fields)*min(len(p.servers), 50), p.to.Sub(p.from), max(p.step, time.Second))
-	if err != nil {
-		return fmt.Errorf("web: export: %w", err)
-	}
-	defer leave()
 	tag := s.exportTag(r, p)
 	h := w.Header()
 	h.Set("Etag", tag)
@@ -86,6 +83,15 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
+	room := s.room
+	if p.step > 0 {
+		room = s.exportRoom
+	}
+	leave, err := room.enter(r.Context(), len(p.fields)*min(len(p.servers), 50), p.to.Sub(p.from), max(p.step, time.Second))
+	if err != nil {
+		return fmt.Errorf("web: export: %w", err)
+	}
+	defer leave()
 	return s.writeExport(w, r, p, open)
 }
 
@@ -253,6 +259,8 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 			}
 		})
 	}
+	patience := http.NewResponseController(w)
+	goOn := func() { _ = patience.SetWriteDeadline(time.Now().Add(exportPatience)) } // tests write to what has no deadline
 	var out exportWriter
 	for i := range p.servers {
 		var one row
@@ -273,6 +281,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 		if out == nil {
 			out = open(w, p)
 		}
+		goOn()
 		if err := out.server(&p.servers[i], one.cells, one.times); err != nil {
 			return nil // the client is gone
 		}
@@ -280,6 +289,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 	if out == nil {
 		out = open(w, p)
 	}
+	goOn()
 	if err := out.end(); err != nil && !errors.Is(err, context.Canceled) {
 		s.log.DebugContext(ctx, "an export was not read to its end", "err", err)
 	}

@@ -97,6 +97,7 @@ type Server struct {
 	unknowns     unknowns
 	judging      judging
 	room         room          // where lines are worked out
+	exportRoom   room          // the same for exports over a range, which those who read slowly hold for long
 	tests        chan struct{} // holds one entry for each connection test that runs
 	root         *chi.Mux
 	handler      http.Handler
@@ -115,7 +116,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, poller: cfg.Poller, alerts: cfg.Alerts, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
-		started: cfg.Now(), tests: make(chan struct{}, 8), room: newRoom(),
+		started: cfg.Now(), tests: make(chan struct{}, 8), room: newRoom(), exportRoom: newRoom(),
 	}
 	s.inventory = &inventory{Store: cfg.Store, now: cfg.Now, log: cfg.Log}
 	s.store = s.inventory
