@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,18 @@ func TestBrowserTelling(t *testing.T) {
 	b.Click(`button[value="save"]`)
 	b.Until(`location.pathname === '/subscriptions' && document.querySelector('.subscriptions').textContent.includes('critical and warn on db20')`, browsertest.Patience)
 
+	b.Open(url + "/exports")
+	b.Type("#fields", "server, flav")
+	b.Until("document.querySelector('#complete-list')?.textContent.includes('flavour')", browsertest.Patience)
+	b.Click("#complete-list li")
+	b.Press(", Thr")
+	b.Until("document.querySelector('#complete-list')?.textContent.includes('status.Threads_running')", browsertest.Patience)
+	var fields string
+	b.Eval("document.querySelector('#fields').value", &fields)
+	if fields != "server, flavour, Thr" {
+		t.Errorf("the fields are %q", fields)
+	}
+
 	// The mail's HTML stands in a frame that can't reach the page, and shows what is tried before it is kept.
 	b.Open(url + "/templates/html")
 	b.Wait(`iframe[name="preview"]`)
@@ -81,4 +94,23 @@ func (f triedTemplates) PreviewTemplate(ctx context.Context, name, source string
 		}
 	}
 	return f.fakeTelling.PreviewTemplate(ctx, name, source, kind)
+}
+
+// TestBrowserTellingPagesOnAPhone holds that everything has a name, can be read and fits a narrow screen.
+func TestBrowserTellingPagesOnAPhone(t *testing.T) {
+	x, b, url := openFleet(t, 20, browsertest.Width(390))
+	id := x.fillAlerts(t, "")
+	x.fillTelling(id, "")
+	b.Allow("status of 400") // of the field that there is not
+	for _, path := range tellingPaths {
+		path = strings.NewReplacer("%d", strconv.FormatInt(int64(id), 10), "?profile=all", "").Replace(path)
+		b.Open(url + path)
+		b.Wait("#help-button")
+		accessible(t, b, path)
+		var wider float64
+		b.Eval("document.documentElement.scrollWidth - innerWidth", &wider)
+		if wider > 0 {
+			t.Errorf("%s is %.0f px too wide", path, wider)
+		}
+	}
 }

@@ -15,18 +15,19 @@ const functions: Name[] = [
 ].map(([name, kind]) => ({ name: name!, kind: kind! }));
 
 // candidates asks the server, which knows every name and which of them the previewed server has.
-async function candidates(word: string, signal: AbortSignal): Promise<Name[]> {
+async function candidates(word: string, more: Name[], signal: AbortSignal): Promise<Name[]> {
   const q = new URLSearchParams({ prefix: word, limit: "40" });
   const server = document.querySelector<HTMLElement>("[data-preview], .head[data-server]")?.dataset;
   const name = server?.preview ?? server?.server;
   if (name) q.set("server", name);
   const answer = await getJSON<{ names: Name[] }>(at("api", "v1", "names") + "?" + q, signal);
-  const own = functions.filter((f) => f.name.startsWith(word.toLowerCase()));
+  const own = [...more, ...functions].filter((f) => f.name.startsWith(word.toLowerCase()));
   return [...own, ...answer.names.filter((n) => n.here !== false), ...answer.names.filter((n) => n.here === false)];
 }
 
-// complete adds completion to a formula's field.
-export function complete(input: HTMLInputElement): void {
+// complete adds completion to a field for formulas, and for more words that it takes.
+export function complete(input: HTMLInputElement, words: string[] = []): void {
+  const more = words.map((name) => ({ name, kind: "fact" }));
   let list: HTMLUListElement | null = null;
   let found: Name[] = [], chosen = 0;
   let abort = new AbortController();
@@ -72,7 +73,7 @@ export function complete(input: HTMLInputElement): void {
     abort = new AbortController();
     const { signal } = abort;
     try {
-      found = (await candidates(w, signal)).filter((n) => n.name !== w);
+      found = (await candidates(w, more, signal)).filter((n) => n.name !== w);
     } catch {
       return; // a newer letter was typed, or there is no connection: typing goes on without help
     }

@@ -8,7 +8,7 @@ import { postForm, Refused } from "./net";
 
 // graphEditor makes the editor live. It does nothing on other pages.
 export function graphEditor(): void {
-  document.querySelectorAll<HTMLInputElement>("input[data-formula]").forEach(complete);
+  document.querySelectorAll<HTMLInputElement>("input[data-formula]").forEach((i) => complete(i));
   const form = byId<HTMLFormElement>("graph-form");
   const preview = byId("preview");
   if (!form || !preview) return;

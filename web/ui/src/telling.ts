@@ -6,7 +6,7 @@ import { wireNarrow } from "./narrow";
 
 // tellingPages wires what stands on the page.
 export function tellingPages(): void {
-  document.querySelectorAll<HTMLInputElement>("input[data-complete]").forEach(complete);
+  document.querySelectorAll<HTMLInputElement>("input[data-complete]").forEach((i) => complete(i, i.dataset.complete!.split(" ")));
   document.querySelectorAll<HTMLElement>(".scripted").forEach((e) => (e.hidden = false));
   document.addEventListener("submit", (e) => {
     const form = e.target as HTMLFormElement, button = (e as SubmitEvent).submitter as HTMLButtonElement | null;
