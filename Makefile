@@ -26,7 +26,7 @@ export MONOLITH_SKIPPED := $(CURDIR)/.cache/skipped
 export MONOLITH_SHOTS   ?= $(CURDIR)/.cache/shots
 
 .DEFAULT_GOAL := help
-.PHONY: help run build ui test vet fmt tsc script-test lint bench parts fuzz torture soak shuffle deps clean
+.PHONY: help run build ui test vet fmt tsc script-test lint bench parts fuzz torture soak provoke shuffle deps clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 10
@@ -105,6 +105,11 @@ torture: deps build ## Kill Monolith while it polls and stores, ROUNDS times on 
 
 soak: deps build ## Watch 50 recorded servers each second for SOAKTIME; nothing may grow.
 	MONOLITH_SOAK=$(SOAKTIME) $(GO) test -vet=off -count 1 -v -timeout 0 -run '^TestSoak$$' ./cmd/monolith
+
+provoke: deps ## Provoke alerts on real servers, see them open and close, and list them.
+	@mkdir -p .cache && rm -f .cache/provoked
+	MONOLITH_PROVOKED=$(CURDIR)/.cache/provoked $(GO) test -vet=off -count 1 -timeout 30m -run '^Test(Provoked|HealthyServers)' ./cmd/monolith
+	@sort .cache/provoked
 
 shuffle: deps build ## Run every test five times in a random order, under the race detector.
 	$(GO) test $(RACE) -vet=off -shuffle on -count 5 -timeout 120m $(TEST)
