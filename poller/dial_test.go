@@ -79,7 +79,9 @@ func TestAddressOfIPv6(t *testing.T) {
 		t.Skipf("SKIPPED: this machine has no ::1: %v", err)
 	}
 	s := replay.Start(t, healthy())
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		for {
 			client, err := l.Accept()
 			if err != nil {
@@ -100,6 +102,7 @@ func TestAddressOfIPv6(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	l.Close()
+	<-ended // until then the system goes on accepting
 	report := p.Test(t.Context(), monolith.Server{Endpoint: e})
 	said := false
 	for _, step := range report.Steps {
