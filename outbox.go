@@ -16,7 +16,7 @@ type DeliveryQuery struct {
 // MessageTemplate is a text that people put in the place of a built-in template of messages. The store does
 // not read it.
 type MessageTemplate struct {
-	Name    string    `json:"name"` // of the built-in one: mail.text, pager …
+	Name    string    `json:"name"` // of the built-in one, see [TemplateText]
 	Source  string    `json:"source"`
 	By      string    `json:"by,omitempty"`
 	Updated time.Time `json:"updated"`
