@@ -180,9 +180,6 @@ func (r *Relay) Part(id, part string) []byte {
 	return body
 }
 
-// HTML gives the address at which a browser shows a message's HTML with its pictures.
-func (r *Relay) HTML(id string) string { return r.api + "/view/" + id + ".html" }
-
 func (r *Relay) get(ctx context.Context, path string, into any) error {
 	body, err := r.read(ctx, path)
 	if err != nil {
