@@ -42,7 +42,9 @@ func (db *DB) purgeAlerts(ctx context.Context, r monolith.Retention) error {
 		return err
 	}
 	old = before(now, r.DeliveryDays)
-	if err := db.deleteIn(ctx, "delivery", "id", "finished = 1 AND due_ms < ?", old); err != nil {
+	// What was told of an alert that is still open is known to who tells: without it people would be told again.
+	if err := db.deleteIn(ctx, "delivery", "id", `finished = 1 AND due_ms < ? AND NOT EXISTS
+		(SELECT 1 FROM delivery_alert d JOIN alert a ON a.id = d.alert_id WHERE d.delivery_id = delivery.id AND a.closed_ms = 0)`, old); err != nil {
 		return err
 	}
 	return db.purgeDeliveryAlerts(ctx)
