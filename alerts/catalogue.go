@@ -28,7 +28,7 @@ type Catalogue struct {
 	byID   map[string]*Rule
 	shared []*quantity // by index
 	inputs []inputSpec
-	files  []File // that it was loaded from, without users' rules
+	base   base // that it was loaded from, without users' rules
 
 	// names are the metrics whose plain values are read, nameOf the place of each.
 	names  []string
@@ -65,12 +65,33 @@ func BuiltinFiles() []File {
 // builtin reads the embedded files once. A mistake in them is found by the tests.
 var builtin = sync.OnceValues(func() (*Catalogue, error) { return Load(BuiltinFiles()...) })
 
-// Builtin gives the rules that Monolith comes with.
+// Builtin gives the rules that Monolith comes with, and their tests.
 func Builtin() (*Catalogue, error) { return builtin() }
+
+// bare are the same rules without their tests, which are half of the text: watching servers takes neither them nor the
+// tens of megabytes that reading them does.
+var bare = sync.OnceValues(func() (*Catalogue, error) { return load(base{bare: true}, nil, nil) })
+
+// base is what users' rules are added to.
+type base struct {
+	given []File
+	bare  bool // the built-in files without their tests, made anew each time instead of being kept
+}
+
+func (b base) files() []File {
+	if !b.bare {
+		return b.given
+	}
+	files := BuiltinFiles()
+	for i := range files {
+		files[i].Text = withoutTests(files[i].Text)
+	}
+	return files
+}
 
 // Load reads rule files: all of them or none. Errors are [*LoadError], joined when there are several, each with file,
 // line and cure.
-func Load(files ...File) (*Catalogue, error) { return load(files, nil, nil) }
+func Load(files ...File) (*Catalogue, error) { return load(base{given: files}, nil, nil) }
 
 // LoadOwn reads a rule file of a user's, with any number of rules and quantities, beside the built-in ones.
 func LoadOwn(f File) (*Catalogue, error) {
@@ -83,7 +104,7 @@ func LoadOwn(f File) (*Catalogue, error) {
 		return nil, err
 	}
 	s.own = true
-	return loadSources(builtin.files, nil, []*source{s}, nil)
+	return loadSources(builtin.base, nil, []*source{s}, nil)
 }
 
 // With gives the catalogue with users' rules added. Those that are wrong are left out and given by id with their error,
@@ -93,18 +114,18 @@ func (c *Catalogue) With(own []monolith.OwnRule, known func(name string) bool) (
 	if len(own) == 0 && !c.hasOwn() {
 		return c, wrong
 	}
-	if next, err := load(c.files, own, known); err == nil {
+	if next, err := load(c.base, own, known); err == nil {
 		return next, wrong
 	}
 	var good []monolith.OwnRule
 	for _, o := range own {
-		if _, err := load(c.files, []monolith.OwnRule{o}, known); err != nil {
+		if _, err := load(c.base, []monolith.OwnRule{o}, known); err != nil {
 			wrong[o.ID] = err
 			continue
 		}
 		good = append(good, o)
 	}
-	next, err := load(c.files, good, known)
+	next, err := load(c.base, good, known)
 	if err != nil {
 		// Each is right by itself: two have one id.
 		for _, o := range good {
@@ -123,7 +144,7 @@ func (c *Catalogue) hasOwn() bool {
 // Check compiles a user's rule beside the built-in ones, without keeping it. It gives the rule and the catalogue that it
 // stands in.
 func (c *Catalogue) Check(source string, known func(name string) bool) (*Rule, *Catalogue, error) {
-	next, err := load(c.files, []monolith.OwnRule{{Source: source}}, known)
+	next, err := load(c.base, []monolith.OwnRule{{Source: source}}, known)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,21 +157,22 @@ const uniqueIDs = "ids are unique"
 // ownFile is the file name in errors about users' rules.
 const ownFile = "rule"
 
-func load(files []File, own []monolith.OwnRule, known func(string) bool) (*Catalogue, error) {
-	return loadSources(files, own, nil, known)
+func load(from base, own []monolith.OwnRule, known func(string) bool) (*Catalogue, error) {
+	return loadSources(from, own, nil, known)
 }
 
-func loadSources(files []File, own []monolith.OwnRule, more []*source, known func(string) bool) (*Catalogue, error) {
-	cat := &Catalogue{byID: map[string]*Rule{}, files: files}
+func loadSources(from base, own []monolith.OwnRule, more []*source, known func(string) bool) (*Catalogue, error) {
+	cat := &Catalogue{byID: map[string]*Rule{}, base: from}
 	comp := &compiler{inputID: map[inputSpec]int{}, shared: map[string]*quantity{}, known: known}
 	var errs []error
 	var sources []*source
-	for _, f := range files {
+	for _, f := range from.files() {
 		s, err := readSource(f.Name, f.Text)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
+		s.bare = from.bare
 		sources = append(sources, s)
 	}
 	for _, o := range own {
@@ -175,7 +197,7 @@ func loadSources(files []File, own []monolith.OwnRule, more []*source, known fun
 				err = fail("id", monolith.Invalid("", fmt.Sprintf("%q is the id of another rule, in %s", e.ID, cat.byID[e.ID].file), uniqueIDs))
 			}
 			if err == nil {
-				err = checkTests(r, s.own, fail)
+				err = checkTests(r, s.own || s.bare, fail)
 			}
 			if err != nil {
 				errs = append(errs, err)

@@ -1,12 +1,15 @@
 package alerts
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"monolith"
 )
@@ -154,6 +157,39 @@ func TestVectorInputsAreCovered(t *testing.T) {
 		}
 		if !known[name] {
 			t.Errorf("the table has %s, which no worked value may use", name)
+		}
+	}
+}
+
+// TestCatalogueWithoutTests holds that the rules that servers are watched with are those that are tested.
+func TestCatalogueWithoutTests(t *testing.T) {
+	tested, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lean, err := bare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lean.rules) != len(tested.rules) {
+		t.Fatalf("%d rules of %d", len(lean.rules), len(tested.rules))
+	}
+	for i, r := range lean.rules {
+		if len(r.entry.Tests) > 0 {
+			t.Errorf("%s still has tests", r.id)
+		}
+		want := tested.rules[i].entry
+		want.Tests = nil
+		if diff := cmp.Diff(want, r.entry, cmp.AllowUnexported(spans{})); diff != "" {
+			t.Errorf("%s changed with its tests gone:\n%s", r.id, diff)
+		}
+	}
+	if diff := cmp.Diff(tested.rings, lean.rings, cmp.AllowUnexported(ringSpec{})); diff != "" {
+		t.Error("other windows:\n" + diff)
+	}
+	for i, f := range lean.base.files() {
+		if was := tested.base.files()[i].Text; bytes.Count(was, []byte("\n")) != bytes.Count(f.Text, []byte("\n")) {
+			t.Errorf("%s has other lines", f.Name)
 		}
 	}
 }

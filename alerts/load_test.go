@@ -154,7 +154,7 @@ func FuzzOwnRule(f *testing.F) {
 	f.Add("rules: [[[[[[[[[[[[[[")
 	f.Add("id: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
-		cat, err := load(nil, []monolith.OwnRule{{Source: text}}, nil)
+		cat, err := load(base{}, []monolith.OwnRule{{Source: text}}, nil)
 		if err != nil {
 			return
 		}

@@ -13,7 +13,7 @@ import (
 // ownCatalogue compiles one rule without the built-in ones.
 func ownCatalogue(t *testing.T, text string) *Catalogue {
 	t.Helper()
-	cat, err := load(nil, []monolith.OwnRule{{Source: text}}, nil)
+	cat, err := load(base{}, []monolith.OwnRule{{Source: text}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -271,16 +271,18 @@ const (
 // source is a rule file as text, decoded, and with its places.
 type source struct {
 	name  string
-	tree  *ast.File
+	yaml  []byte
+	tree  *ast.File // of yaml, once a place in it was asked for
 	file  ruleFile
 	own   bool   // a user's rule
+	bare  bool   // without the tests that stood in it
 	text  string // of a user's rule, as written
 	shift int    // lines that were put before it
 }
 
 // readSource decodes a rule file strictly.
 func readSource(name string, text []byte) (*source, error) {
-	s := &source{name: name}
+	s := &source{name: name, yaml: text}
 	if len(text) > maxFile {
 		return nil, &LoadError{File: name, Reason: "the file is longer than 1 MiB"}
 	}
@@ -289,10 +291,6 @@ func readSource(name string, text []byte) (*source, error) {
 	}
 	if i := bytes.IndexAny(text, "&*"); i >= 0 && hasAlias(text) {
 		return nil, &LoadError{File: name, Line: 1 + bytes.Count(text[:i], []byte("\n")), Reason: "anchors and aliases are not used in rule files", Cure: "write the text out"}
-	}
-	var err error
-	if s.tree, err = parser.ParseBytes(text, 0); err != nil {
-		return nil, yamlError(name, err)
 	}
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&s.file); err != nil && !errors.Is(err, io.EOF) {
 		return nil, yamlError(name, err)
@@ -357,8 +355,16 @@ func yamlError(name string, err error) error {
 	return e
 }
 
-// line gives the line of a YAML path such as "$.rules[3].when[0].if", or of the nearest place above it that exists.
+// line gives the line of a YAML path such as "$.rules[3].when[0].if", or of the nearest place above it that exists. The
+// tree is made for the first mistake: it takes as much as decoding the file, and hardly ever is there one.
 func (s *source) line(path string) int {
+	if s.tree == nil {
+		tree, err := parser.ParseBytes(s.yaml, 0)
+		if err != nil {
+			return 0 // it was decoded, so there is none
+		}
+		s.tree = tree
+	}
 	for path != "" {
 		if p, err := yaml.PathString(path); err == nil {
 			if node, err := p.FilterFile(s.tree); err == nil && node != nil {

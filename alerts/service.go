@@ -74,7 +74,7 @@ const maxWaiting = 10000
 
 // NewService makes a service. [Service.Load] must be called before it gets snapshots.
 func NewService(cfg ServiceConfig) (*Service, error) {
-	cat, err := Builtin()
+	cat, err := bare()
 	if err != nil {
 		return nil, fmt.Errorf("alerts: built-in rules: %w", err)
 	}
