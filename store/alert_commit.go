@@ -43,7 +43,8 @@ func (db *DB) Commit(ctx context.Context, b *monolith.AlertBatch) error {
 		return nil // Run tries again
 	}
 	if q.flushing.CompareAndSwap(false, true) {
-		go db.flushBehind(context.WithoutCancel(ctx))
+		ctx := context.WithoutCancel(ctx)
+		q.behind.Go(func() { db.flushBehind(ctx) })
 	}
 	wait := commitWait
 	switch {

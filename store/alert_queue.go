@@ -15,9 +15,10 @@ import (
 // alertQueue holds the batches of alerts that are not written yet, in the order in which they came, and gives their
 // ids: they are known before the store has them, so that nobody waits for it.
 type alertQueue struct {
-	writing  sync.Mutex  // one writer at a time
-	flushing atomic.Bool // a batch began to be written when it came, and what came since goes with it
-	failing  atomic.Bool // the last attempt failed
+	writing  sync.Mutex     // one writer at a time
+	flushing atomic.Bool    // a batch began to be written when it came, and what came since goes with it
+	failing  atomic.Bool    // the last attempt failed
+	behind   sync.WaitGroup // writers that run behind [DB.Commit]; [DB.Close] waits for them
 
 	mu           sync.Mutex
 	waiting      []*alertWork

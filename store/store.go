@@ -161,7 +161,7 @@ func defaultHold(_ monolith.ServerID, metric string) time.Duration {
 }
 
 // Close commits what waits, as far as the store lets it, and closes the connections. Run must have
-// returned before.
+// returned before, and nobody may call Commit any more.
 func (db *DB) Close() error {
 	if db.closed.Swap(true) {
 		return nil
@@ -169,7 +169,9 @@ func (db *DB) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	db.spoolLatest()
-	return errors.Join(db.finish(ctx), db.closePools())
+	err := errors.Join(db.finish(ctx), db.closePools())
+	db.alerting.behind.Wait() // soon: what they still want to write fails now
+	return err
 }
 
 // finish commits what waits before the end. A store that was gone leaves dead connections in the pool, which
