@@ -239,5 +239,36 @@ func newest(st *monolith.State, name string, now time.Time) (cell exportCell, ok
 	if text, at, there := st.Text(m); there && now.Sub(at) <= limit {
 		return textCell(text), true
 	}
-	return cell, false
+	return newestNull(st, name, now, limit)
+}
+
+// newestNull gives the newest readings of a name of which one at least was NULL, such as the lag of a replica that stands
+// still. History keeps no NULL: it would answer with the value from before.
+func newestNull(st *monolith.State, name string, now time.Time, limit time.Duration) (cell exportCell, ok bool) {
+	st.Sections(func(sec *monolith.Section, at time.Time) bool {
+		if now.Sub(at) > limit {
+			return true
+		}
+		for i := range sec.NumNames.Len() {
+			m := sec.NumNames.At(i)
+			if m.Name != name {
+				continue
+			}
+			v := exportValue{instance: m.Instance, isNumber: true, none: sec.Nums[i].IsNone()}
+			if !v.none {
+				v.text = sec.Nums[i].String()
+			}
+			ok = ok || v.none
+			cell.plural = cell.plural || m.Instance != ""
+			cell.values = append(cell.values, v)
+		}
+		return true
+	})
+	if !ok {
+		return exportCell{}, false
+	}
+	if !slices.ContainsFunc(cell.values, func(v exportValue) bool { return !v.none }) {
+		return noCell(fmt.Sprintf("the server gives no value for %s now", name)), true
+	}
+	return cell, true
 }

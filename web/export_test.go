@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -150,6 +151,29 @@ func TestExportJSONAndCSV(t *testing.T) {
 			if strings.HasPrefix(cell, "=") {
 				t.Errorf("a spreadsheet would take %q for a formula", cell)
 			}
+		}
+	}
+}
+
+// What is NULL now has no value, whatever it was a minute before: a replica that stands still is not 0 s behind.
+func TestExportNull(t *testing.T) {
+	t.Parallel()
+	x := exportSite(t)
+	db1 := slices.Sorted(maps.Keys(x.poller.states))[0] // the only one that was polled
+	names := monolith.NewNames([]monolith.Metric{{Name: "replica.lag", Instance: "eu"}, {Name: "replica.lag", Instance: "us"}})
+	for _, c := range []struct {
+		us   monolith.Num
+		want string
+	}{
+		{monolith.Num{}, `"replica.lag":null},"missing":{"replica.lag":"the server gives no value for replica.lag now"}`},
+		{monolith.Uint(4), `"replica.lag":{"eu":null,"us":4}}`},
+	} {
+		snap := poll(db1, 2, 10, nil)
+		snap.Sections = append(snap.Sections, monolith.Section{Collector: "replication", NumNames: names, Nums: []monolith.Num{{}, c.us},
+			TextNames: monolith.NewNames(nil)})
+		x.poller.states[db1] = (*monolith.State)(nil).With(snap)
+		if w := x.get(t, "/api/v1/export.json?group=acme%2Fprod&fields=replica.lag"); !strings.Contains(w.body, c.want) {
+			t.Errorf("got %s, want %s", w.body, c.want)
 		}
 	}
 }
