@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// The garbage collector stays as Go sets it while the heap is small, and GOGC and GOMEMLIMIT from the environment count. Half
-// of GOGC would save some ten of fifty megabytes, and collect once for each page of graphs instead of once in two. With
-// hundreds of servers much lives for hours, and half of it again is enough room for what does not: see curb. A limit by
+// The garbage collector stays as Go sets it while the heap is small and people look at pages, and GOGC and GOMEMLIMIT from
+// the environment count: with half of GOGC it would run once for each page of graphs instead of once in two. When nobody
+// looks, half of it costs a collection each ten seconds and saves a third of the heap. With hundreds of servers much lives
+// for hours, and half of it again is enough room for what does not: see curb. A limit by
 // default could only be wrong: three servers need 40 MB, a thousand need 600, and a limit below what is needed makes the
 // collector run all the time.
 //
@@ -32,6 +33,8 @@ const (
 	// curbFrom is from how many bytes that live on garbage may take half as much again, and no longer as much. The heap of a
 	// few servers stays below.
 	curbFrom = 48 << 20
+	// curbCalm is how many bytes a second a few servers take at most; more than curbBusy are taken by people's pages.
+	curbCalm, curbBusy = 1 << 20, 2 << 20
 	// curbRest is how long garbage may gather where a quarter of what lives is room for so long: with hundreds of servers each
 	// ten seconds. With a thousand each second it is not.
 	curbRest = 10 * time.Second
@@ -109,8 +112,12 @@ func curb(ctx context.Context, read func() heap, setRoom func(percent int) int) 
 func roomFor(live uint64, pace float64, room int) int {
 	gathers := pace * curbRest.Seconds()
 	switch l := float64(live); {
-	case live < curbFrom*2/3:
+	case live < curbFrom*2/3 && pace > curbBusy:
 		return roomFree
+	case live < curbFrom*2/3 && pace < curbCalm:
+		return roomHalf
+	case live < curbFrom*2/3:
+		return max(room, roomHalf)
 	case live < curbFrom:
 		return room
 	case gathers < l/5:

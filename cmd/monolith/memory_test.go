@@ -54,7 +54,11 @@ func TestLargeHeapIsKeptTighter(t *testing.T) {
 		room  int     // in force
 		wants int
 	}{
-		"three servers":                      {20, 1, roomHalf, roomFree},
+		"three servers":                      {20, 0.7, roomFree, roomHalf},
+		"three servers and their pages":      {20, 12, roomHalf, roomFree},
+		"a little more than three servers":   {20, 1.5, roomHalf, roomHalf},
+		"pages that were looked at":          {20, 1.5, roomFree, roomFree},
+		"many that became few":               {20, 1.5, roomLess, roomHalf},
 		"between few and many":               {40, 1, roomHalf, roomHalf},
 		"between many and few":               {40, 1, roomFree, roomFree},
 		"two hundred at the start":           {60, 100, roomHalf, roomHalf},
