@@ -340,7 +340,7 @@ func (s *Server) changed(ctx context.Context) {
 		_, err = s.store.Groups(ctx) // remembered
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "open pages do not learn of a change", "err", err)
+		s.log.WarnContext(ctx, "open pages do not learn of a change", "error", err)
 		return
 	}
 	s.live.inventoryChanged(servers)

@@ -87,11 +87,11 @@ func (s *Server) problemOf(r *http.Request, err error) *problem {
 			p.Detail = "the store takes no writes now"
 		}
 		p.retryAfter = 5
-		s.log.WarnContext(r.Context(), "store unavailable", "path", r.URL.Path, "err", err)
+		s.log.WarnContext(r.Context(), "store unavailable", "path", r.URL.Path, "error", err)
 		return p
 	case errors.Is(err, context.DeadlineExceeded):
 		p = refuse(http.StatusGatewayTimeout, kindTimeout, "the answer took too long", "ask for a shorter range or fewer things")
-		s.log.WarnContext(r.Context(), "request timed out", "path", r.URL.Path, "err", err)
+		s.log.WarnContext(r.Context(), "request timed out", "path", r.URL.Path, "error", err)
 		return p
 	default:
 		return s.internal(r, err)
@@ -109,7 +109,7 @@ func (s *Server) internal(r *http.Request, err error, more ...any) *problem {
 	p := refuse(http.StatusInternalServerError, kindInternal, "something went wrong inside", "the log says more under this id")
 	p.ID = hex.EncodeToString(b[:])
 	s.log.ErrorContext(r.Context(), "request failed",
-		append([]any{"id", p.ID, "method", r.Method, "path", r.URL.Path, "err", err}, more...)...)
+		append([]any{"id", p.ID, "method", r.Method, "path", r.URL.Path, "error", err}, more...)...)
 	return p
 }
 

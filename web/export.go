@@ -275,7 +275,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 				return one.err
 			}
 			// What was written says 200: only a broken connection tells that something is missing.
-			s.log.ErrorContext(ctx, "an export broke off", "err", one.err)
+			s.log.ErrorContext(ctx, "an export broke off", "error", one.err)
 			panic(http.ErrAbortHandler)
 		}
 		if out == nil {
@@ -291,7 +291,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 	}
 	goOn()
 	if err := out.end(); err != nil && !errors.Is(err, context.Canceled) {
-		s.log.DebugContext(ctx, "an export was not read to its end", "err", err)
+		s.log.DebugContext(ctx, "an export was not read to its end", "error", err)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (v *inventory) learn(ctx context.Context, before int, err error, keep func(
 		}
 		if v.why = err; v.since.IsZero() {
 			v.since = now
-			v.log.WarnContext(ctx, "the store does not answer; pages show the servers as last read", "err", err)
+			v.log.WarnContext(ctx, "the store does not answer; pages show the servers as last read", "error", err)
 		}
 	case ctx.Err() == nil: // also an error that is an answer
 		if !v.since.IsZero() {

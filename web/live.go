@@ -206,7 +206,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		if now != epoch {
 			epoch = now
 			if servers, err = s.stillChosen(ctx, servers, len(names) > 0, group); err != nil {
-				s.log.DebugContext(ctx, "live stream ends", "err", err)
+				s.log.DebugContext(ctx, "live stream ends", "error", err)
 				return nil // the browser connects again by itself
 			}
 			if out.event("inventory", 0, []byte("{}")) != nil {

@@ -172,7 +172,7 @@ func (c selfCollector) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	usage, err := c.s.store.Usage(ctx)
 	if err != nil {
-		c.s.log.Warn("store usage can't be read", "err", err)
+		c.s.log.Warn("store usage can't be read", "error", err)
 		gauge(descStoreUp, 0)
 		return
 	}

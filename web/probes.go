@@ -46,7 +46,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) storeCheck(ctx context.Context) check {
 	if err := s.store.Ping(ctx); err != nil {
-		s.log.WarnContext(ctx, "store does not answer", "err", err)
+		s.log.WarnContext(ctx, "store does not answer", "error", err)
 		c := check{Name: "store", Why: "the store does not answer; the log says why"}
 		if t := s.trouble(); t != nil {
 			c.Why += fmt.Sprintf("; %s wait in memory, %d were lost", plural(t.Waiting, "poll"), t.Dropped)

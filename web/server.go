@@ -189,7 +189,7 @@ func (s *Server) remember(ctx context.Context) {
 		_, err = s.store.Groups(ctx)
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "the list of servers can't be read", "err", err)
+		s.log.WarnContext(ctx, "the list of servers can't be read", "error", err)
 	}
 }
 
