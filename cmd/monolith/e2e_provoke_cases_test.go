@@ -9,7 +9,7 @@ import (
 
 // rounds gives all provocations.
 func rounds() []round {
-	return slices.Concat([]round{settings(), accounts(), schemas(), connections(), full(), locks(), deadlocks()}, replication(), []round{queries(), caches(), waiting(), outages(), logless(), changed()})
+	return slices.Concat([]round{settings(), late(), accounts(), schemas(), connections(), full(), locks(), deadlocks()}, replication(), []round{queries(), caches(), waiting(), outages(), logless(), changed()})
 }
 
 // set makes a provocation of a variable that is set to a wrong value and back.
@@ -22,20 +22,14 @@ func set(server, rule, level, variable, wrong, right string, says ...string) pro
 
 // settings are variables that somebody set wrongly.
 func settings() round {
-	cache := set("db1", "query-cache-too-large", "info", "query_cache_size", "167772160", "1048576", "size 160 MiB")
-	cache.begin, cache.cure = append(cache.begin, "SET GLOBAL query_cache_type = ON"), append(cache.cure, "SET GLOBAL query_cache_type = OFF")
-	cache.how, cache.reason = "SET GLOBAL query_cache_type = ON, and 160 MiB", monolith.ClosedNotApplicable
 	return round{
-		name: "settings", opens: 80 * time.Minute, closes: 20 * time.Minute,
+		name: "settings", opens: 40 * time.Minute, closes: 20 * time.Minute,
 		all: []provocation{
-			cache,
-			set("db1", "general-log-on", "warn", "general_log", "ON", "OFF", "general_log=ON", "log_output=FILE"),
 			set("old", "flush-time-nonzero", "warn", "flush_time", "1800", "0", "flush_time=1800", "Every 30 minutes"),
 			set("db1", "thread-cache-not-enabled", "info", "thread_cache_size", "0", "60", "thread_cache_size=0"),
 			set("db1", "sort-buffer-too-large", "warn", "sort_buffer_size", "67108864", "2097152", "sort_buffer_size 64 MiB × 60 = 3.75 GiB"),
 			set("db1", "join-buffer-too-large", "info", "join_buffer_size", "8388608", "262144", "join_buffer_size 8 MiB × 60 = 480 MiB"),
 			set("db1", "innodb-isolation-not-acid", "critical", "tx_isolation", "'READ-UNCOMMITTED'", "'REPEATABLE-READ'", "READ-UNCOMMITTED"),
-			set("db1", "binlogs-not-purged", "warn", "expire_logs_days", "0", "7", "never purged"),
 			set("db1", "sync-binlog-not-1", "warn", "sync_binlog", "0", "1", "sync_binlog=0", "error 1236"),
 			set("db1", "innodb-durability-relaxed", "warn", "innodb_flush_log_at_trx_commit", "0", "1", "innodb_flush_log_at_trx_commit=0"),
 			set("old", "innodb-durability-relaxed", "info", "innodb_flush_log_at_trx_commit", "2", "1", "innodb_flush_log_at_trx_commit=2"),
@@ -49,6 +43,31 @@ func settings() round {
 			set("db2", "replica-not-read-only", "warn", "read_only", "OFF", "ON", "read_only=OFF"),
 			set("db2", "relay-logs-not-purged", "warn", "relay_log_purge", "OFF", "ON", "relay_log_purge=OFF"),
 			set("db2", "replica-skips-errors", "warn", "slave_exec_mode", "IDEMPOTENT", "STRICT", "exec mode IDEMPOTENT", "slave_exec_mode is IDEMPOTENT"),
+		},
+	}
+}
+
+// late are wrong settings, and logins, that are told only after long.
+func late() round {
+	cache := set("db1", "query-cache-too-large", "info", "query_cache_size", "167772160", "1048576", "size 160 MiB")
+	cache.begin, cache.cure = append(cache.begin, "SET GLOBAL query_cache_type = ON"), append(cache.cure, "SET GLOBAL query_cache_type = OFF")
+	cache.how, cache.reason = "SET GLOBAL query_cache_type = ON, and 160 MiB", monolith.ClosedNotApplicable
+	return round{
+		name: "late", long: true, opens: 80 * time.Minute, closes: 50 * time.Minute,
+		all: []provocation{
+			cache,
+			set("db1", "general-log-on", "warn", "general_log", "ON", "OFF", "general_log=ON", "log_output=FILE"),
+			set("db1", "binlogs-not-purged", "warn", "expire_logs_days", "0", "7", "never purged"),
+			{
+				server: "db2", rule: "connection-failures", level: "warn", how: "6 logins a minute with a wrong password", says: []string{"failed ("},
+				minute: func(s *stage) {
+					for range 6 {
+						if _, err := s.login("db2", "nobody", "wrong"); err == nil {
+							s.t.Error("nobody may log in")
+						}
+					}
+				},
+			},
 		},
 	}
 }

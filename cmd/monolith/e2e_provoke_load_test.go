@@ -299,13 +299,6 @@ func outages() round {
 		all: []provocation{
 			{server: "db1", rule: "server-unreachable", level: "critical", how: "the server is stopped", says: []string{"refuse"}, start: stop("db1"), stop: start("db1")},
 			{server: "db2", rule: "replica-io-thread-stopped", level: "critical", how: "its source is stopped", says: []string{"I/O thread Connecting"}},
-			{server: "old", rule: "server-restarted", level: "warn", how: "the server is killed and started", says: []string{"restarted"},
-				start: func(s *stage) {
-					s.outside.do(func() {
-						s.servers["old"].Kill(s.outside.t)
-						s.servers["old"].Start(s.outside.t)
-					})
-				}},
 		},
 	}
 }
@@ -314,14 +307,20 @@ func outages() round {
 func logless() round {
 	restart := func(option string) func(*stage) {
 		return func(s *stage) {
-			s.outside.do(func() { s.servers["old"].Restart(s.outside.t, mysqltest.Options(option)) })
+			s.outside.do(func() {
+				s.servers["old"].Kill(s.outside.t)
+				s.servers["old"].Start(s.outside.t, mysqltest.Options(option))
+			})
 		}
 	}
 	return round{
-		name: "no binary log", long: true, opens: 30 * time.Minute, closes: 30 * time.Minute,
-		all: []provocation{{
-			server: "old", rule: "binary-logging-disabled", level: "warn", how: "a restart with skip_log_bin", says: []string{"log_bin=OFF"},
-			start: restart("skip_log_bin"), stop: restart("log_bin=binlog"),
-		}},
+		name: "no binary log", long: true, opens: 30 * time.Minute, closes: 80 * time.Minute,
+		all: []provocation{
+			{
+				server: "old", rule: "binary-logging-disabled", level: "warn", how: "the server is killed, and started with skip_log_bin", says: []string{"log_bin=OFF"},
+				start: restart("skip_log_bin"), stop: restart("log_bin=binlog"),
+			},
+			{server: "old", rule: "server-restarted", level: "warn", says: []string{"restarted"}},
+		},
 	}
 }
