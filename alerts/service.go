@@ -233,15 +233,21 @@ func (s *Service) apply(ctx context.Context, id monolith.ServerID, ts []Transiti
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	b := s.build(ts, at)
+	b.saves(id)
+	s.commit(ctx, b)
+	s.reparent(ctx, at)
+}
+
+// build makes the batch of transitions. A panic in it is caught by the poller: it must not keep the lock from all others.
+func (s *Service) build(ts []Transition, at time.Time) *builder {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	b := newBuilder(s, at)
 	for i := range ts {
 		b.take(&ts[i])
 	}
-	s.mu.Unlock()
-	b.saves(id)
-	s.commit(ctx, b)
-	s.reparent(ctx, at)
+	return b
 }
 
 // commit writes a batch behind those that wait. s.writing is held.
