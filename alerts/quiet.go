@@ -122,6 +122,9 @@ func falls(w *monolith.MaintenanceWindow, date, start time.Time) bool {
 	return false
 }
 
+// lastYear bounds when quiet times may be: what programs are told can write no year after 9999, to which they might last.
+const lastYear = 9000
+
 // CheckMaintenance refuses a window that makes no sense.
 func CheckMaintenance(w *monolith.MaintenanceWindow) error {
 	switch {
@@ -129,6 +132,8 @@ func CheckMaintenance(w *monolith.MaintenanceWindow) error {
 		return monolith.Invalid("title", "a window has a title of at most 200 characters")
 	case w.Start.IsZero():
 		return monolith.Invalid("start", "the window has no beginning")
+	case w.Start.Year() > lastYear || w.Until.Year() > lastYear:
+		return monolith.Invalid("start", fmt.Sprintf("the window lies behind the year %d", lastYear))
 	case w.Duration < time.Minute || w.Duration > monolith.MaxMaintenance:
 		return monolith.Invalid("duration", "a window lasts a minute at least and 31 days at most")
 	case w.Server != 0 && w.Group != "":
@@ -158,6 +163,8 @@ func CheckSilence(s *monolith.Silence) error {
 	switch {
 	case s.To.IsZero() && s.Alert == 0:
 		return monolith.Invalid("to", "a silence that is not for one alert needs an end")
+	case s.From.Year() > lastYear || s.To.Year() > lastYear:
+		return monolith.Invalid("to", fmt.Sprintf("the silence lies behind the year %d", lastYear))
 	case !s.To.IsZero() && !s.To.After(s.From):
 		return monolith.Invalid("to", "the silence ends before it begins")
 	case !s.To.IsZero() && s.To.Sub(s.From) > 366*24*time.Hour:
