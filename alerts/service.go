@@ -222,8 +222,21 @@ func (s *Service) Handle(ctx context.Context, snap *monolith.Snapshot) {
 		return
 	}
 	ts := s.engine.Observe(server, state, snap)
+	s.mu.Lock()
+	watched := s.isWatched(snap.Server)
+	s.mu.Unlock()
+	if !watched { // paused or removed meanwhile
+		s.engine.Forget(snap.Server, snap.At)
+		return
+	}
 	s.fleet(ctx, s.now()) // not the poll's own moment: one that hung began long before those that are handed in with it
 	s.apply(ctx, snap.Server, ts, snap.At)
+}
+
+// isWatched reports whether a server is judged now; 0 is Monolith itself. s.mu is held.
+func (s *Service) isWatched(id monolith.ServerID) bool {
+	server := s.servers[id]
+	return id == 0 || server != nil && !server.Paused
 }
 
 // apply writes what happened to alerts of a server.

@@ -56,6 +56,8 @@ func (b *builder) take(t *Transition) {
 	s := b.s
 	a := s.open[t.Key]
 	switch {
+	case t.Kind == monolith.EventOpened && a == nil && !s.isWatched(t.Key.Server):
+		return // it was paused or removed while its poll was judged: nothing would close the alert
 	case t.Kind == monolith.EventOpened && a == nil:
 		a = t.Alert
 		s.open[t.Key] = a
