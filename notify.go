@@ -6,7 +6,7 @@ import "time"
 type Channel struct {
 	ID      int64  `json:"id"`
 	Name    string `json:"name"` // unique, free text
-	Kind    string `json:"kind"` // mail, pager, pagerduty, webhook, or a service of shoutrrr
+	Kind    string `json:"kind"` // the name of a [ChannelKind]: mail, pager, pagerduty, webhook, shoutrrr
 	Enabled bool   `json:"enabled"`
 	// Config holds the kind's settings by name, Secrets those that must not be shown. Stores seal the
 	// secrets. An update that leaves a secret out keeps it, unless the place that it is sent to changes.

@@ -161,7 +161,7 @@ func (db *DB) deliveries(ctx context.Context, tx *sqlx.Tx, query string, args ..
 	return list, nil
 }
 
-// ClaimDeliveries gives up to limit entries (0 is 100) that are due at now, the longest due first, and lends them
+// ClaimDeliveries gives at most so many entries (0 is 100) that are due at now, the longest due first, and lends them
 // to a worker until now + [DeliveryLease]: nobody else gets them before. The count of attempts has this one. What a worker
 // doesn't finish because it died is due again when the lease has run out; what was acknowledged never is.
 func (db *DB) ClaimDeliveries(ctx context.Context, now time.Time, worker string, most int) ([]monolith.Delivery, error) {
