@@ -58,10 +58,33 @@ func (db *DB) migrate(ctx context.Context, up bool) error {
 	if err := db.mayWrite(ctx); err != nil {
 		return err
 	}
-	if _, err := p.Up(ctx); err != nil {
+	wait, err := db.hurry(ctx)
+	if err == nil {
+		_, err = p.Up(ctx)
+		err = errors.Join(err, wait())
+	}
+	if err != nil {
 		return fmt.Errorf("store: migrate from version %d to %d: %w", have, want, err)
 	}
 	return nil
+}
+
+// hurry lets SQLite not wait for the disk after each of the migrations, some fifty on a new store. Should the power fail, then
+// the last of them were not made and are made again: the log holds them in order. wait ends it; the next commit waits for
+// all of them.
+func (db *DB) hurry(ctx context.Context) (wait func() error, err error) {
+	if db.dialect.name != "sqlite" {
+		return func() error { return nil }, nil
+	}
+	if _, err := db.w.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return nil, fmt.Errorf("how to wait for the disk: %w", err)
+	}
+	return func() error {
+		if _, err := db.w.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = FULL"); err != nil {
+			return fmt.Errorf("how to wait for the disk: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 // schemaVersion reads the version without changing anything, as the migration tool's own look would:
