@@ -67,7 +67,7 @@ func TestAlertsOfTheWholeProgram(t *testing.T) {
 	}
 	t.Parallel()
 	server := mysqltest.MariaDB(t)
-	user, password := server.NewUser(t, "PROCESS, SHOW VIEW, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
+	user, password := server.NewUser(t, "PROCESS, SHOW VIEW, REFERENCES, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
 	args := []string{"--data", t.TempDir(), "--server", "db1=" + server.DSN(user, password)}
 	p := serve(t, build(t), nil, args...)
 	change := map[string]any{"group": "acme/prod", "schedules": map[string]string{"fast": "@every 1s", "slow": "@every 2s"}}

@@ -51,7 +51,7 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 		return slices.Clone(got)
 	}
 	server := mysqltest.MariaDB(t)
-	user, password := server.NewUser(t, "PROCESS, SHOW VIEW, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
+	user, password := server.NewUser(t, "PROCESS, SHOW VIEW, REFERENCES, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
 	args := []string{"--data", t.TempDir(), "--server", "db1=" + server.DSN(user, password), "--public-url", "https://monitor.example/m/"}
 	p := serve(t, build(t), nil, args...)
 	change := map[string]any{"group": "acme/prod", "environment": "prod", "schedules": map[string]string{"fast": "@every 1s", "slow": "@every 2s"}}

@@ -28,8 +28,8 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{primary: mysqltest.MariaDB(t), old: mysqltest.MySQL56(t), monolith: build(t)}
 	f.replica = mysqltest.Replica(t, f.primary)
-	user, password := f.primary.NewUser(t, "PROCESS, SHOW VIEW, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
-	oldUser, oldPassword := f.old.NewUser(t, "PROCESS, SHOW VIEW, REPLICATION CLIENT", "SELECT ON mysql.*", "SELECT ON performance_schema.*")
+	user, password := f.primary.NewUser(t, "PROCESS, SHOW VIEW, REFERENCES, BINLOG MONITOR, REPLICA MONITOR", "SELECT ON mysql.*")
+	oldUser, oldPassword := f.old.NewUser(t, "PROCESS, SHOW VIEW, REFERENCES, REPLICATION CLIENT", "SELECT ON mysql.*", "SELECT ON performance_schema.*")
 	f.primary.Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.visits (at INT, page INT)")
 	f.replica.CatchUp(t, f.primary)
 	f.file = filepath.Join(t.TempDir(), "servers")

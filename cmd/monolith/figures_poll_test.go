@@ -38,7 +38,7 @@ type watching struct {
 // everything is read, and what the statements add to the server's counters is measured.
 func watch(t *testing.T, db *mysqltest.Server, connections int, fast, slow time.Duration, collectors []*poller.Collector) *watching {
 	t.Helper()
-	user, password := db.NewUser(t, "PROCESS", "BINLOG MONITOR", "SLAVE MONITOR", "SHOW VIEW", "SELECT ON mysql.*")
+	user, password := db.NewUser(t, "PROCESS", "BINLOG MONITOR", "SLAVE MONITOR", "SHOW VIEW", "REFERENCES", "SELECT ON mysql.*")
 	endpoint, err := poller.ParseDSN(db.DSN(user, password))
 	if err != nil {
 		t.Fatal(err)

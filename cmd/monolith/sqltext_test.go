@@ -174,6 +174,11 @@ func block(t *testing.T, servers ...*mysqltest.Server) {
 		begin("SET SESSION autocommit=0", "UPDATE monitor.t SET b = 2 WHERE a = 1")
 		begin("SET SESSION autocommit=0", "SET SESSION innodb_lock_wait_timeout=600", "UPDATE monitor.t SET b = 3 WHERE a = 1")
 		begin("SET SESSION autocommit=1", "SET SESSION lock_wait_timeout=600", "ALTER TABLE monitor.t ADD c INT")
+		until(t, "somebody waits for a metadata lock", func() bool {
+			var n int
+			err := s.DB(t).QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE '%metadata lock%'").Scan(&n)
+			return err == nil && n > 0
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,6 +134,7 @@ func tellUntilKilled() error {
 	parts.Go(func() { _ = x.db.Run(running) })
 	parts.Go(func() { _ = x.tell.Run(running) })
 	drain := os.Getenv(envTellerDrain) != ""
+	fmt.Println("ready") // from now on it may be killed
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range tick.C {
@@ -269,11 +271,20 @@ func TestKilledWhileTelling(t *testing.T) {
 	word := func(d *monolith.Delivery) string { return paths[d.Channel] + " " + string(d.Kind) + " " + d.Key }
 	acknowledged := map[string]int{} // what was kept as sent at a kill, and how often it had arrived by then
 	run := func(more ...string) *exec.Cmd {
+		t.Helper()
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(append(os.Environ(), envTeller+"="+path, envTellerSince+"="+strconv.FormatInt(since.UnixMilli(), 10)), more...)
 		cmd.Stderr = os.Stderr
+		said, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
+		}
+		// How long it takes to begin says how busy the machine is, and nothing about what is tested.
+		if line, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+			t.Fatalf("it said %q and ended: %v", line, err)
 		}
 		return cmd
 	}
