@@ -414,7 +414,7 @@ func TestNobodyElsesThreadIsKilled(t *testing.T) {
 	} {
 		s := replay.Start(t, healthy())
 		connectTo(t, s, c.before)
-		d := drive(t, s, 300*time.Millisecond)
+		d := drive(t, s, 1500*time.Millisecond)
 		d.poll(t)
 		s.Set(replay.Hang().On("SHOW GLOBAL STATUS"))
 		if snap := d.poll(t); snap.Polled {
