@@ -204,7 +204,7 @@ func loadSources(from base, own []monolith.OwnRule, more []*source, known func(s
 				continue
 			}
 			r.index, r.file = len(cat.rules), s.name
-			r.info.Source = s.text
+			r.info.Source, r.plain = s.text, plainEffective(r)
 			cat.rules = append(cat.rules, r)
 			cat.byID[e.ID] = r
 		}

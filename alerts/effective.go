@@ -91,8 +91,21 @@ func covers(s *monolith.RuleSetting, server monolith.ServerID, group string) boo
 }
 
 // effective works out what is in force of a rule for a server: the nearest place wins, item by item. Of limits that
-// became inconsistent, as after a change of the built-in ones, the built-in ones are in force.
+// became inconsistent, as after a change of the built-in ones, the built-in ones are in force. It must not be changed: servers
+// without settings of their own share one.
 func (s *settings) effective(r *Rule, server monolith.ServerID, group string) *effective {
+	if s == nil || !slices.ContainsFunc(s.byRule[r.id], func(x monolith.RuleSetting) bool { return covers(&x, server, group) }) {
+		return r.plain
+	}
+	e := plainEffective(r)
+	if s.merge(e, r, server, group) != nil {
+		e.limits, e.froms = r.plain.limits, r.plain.froms
+	}
+	return e
+}
+
+// plainEffective gives what is in force of a rule where nobody set anything.
+func plainEffective(r *Rule) *effective {
 	e := &effective{enabled: true, enabledFrom: fromBuiltIn, runbook: r.entry.Runbook, runbookFrom: fromBuiltIn}
 	if e.runbook == "" {
 		e.runbookFrom = ""
@@ -104,13 +117,6 @@ func (s *settings) effective(r *Rule, server monolith.ServerID, group string) *e
 			e.limits[i] = append(e.limits[i], l.values)
 			e.froms[i] = append(e.froms[i], nil)
 		}
-	}
-	if s == nil {
-		return e
-	}
-	if s.merge(e, r, server, group) != nil {
-		plain := (*settings)(nil).effective(r, server, group)
-		e.limits, e.froms = plain.limits, plain.froms
 	}
 	return e
 }
@@ -143,7 +149,7 @@ func (s *settings) merge(e *effective, r *Rule, server monolith.ServerID, group 
 
 // contradiction finds settings whose limits, taken together for a server, make a milder level stricter than a graver one.
 func (s *settings) contradiction(r *Rule, server monolith.ServerID, group string) error {
-	return s.merge((*settings)(nil).effective(r, server, group), r, server, group)
+	return s.merge(plainEffective(r), r, server, group)
 }
 
 // take puts changed limits in.
@@ -210,7 +216,7 @@ func (c *Catalogue) CheckSetting(set *monolith.RuleSetting, all []monolith.RuleS
 		return o.Rule == set.Rule && o.RuleScope == set.RuleScope
 	})
 	merged = append(merged, *set)
-	e := (*settings)(nil).effective(r, set.Server, group)
+	e := plainEffective(r)
 	for _, one := range newSettings(merged).byRule[r.id] {
 		if width(&one) <= width(set) && covers(&one, set.Server, cmp.Or(group, set.Group)) {
 			e.take(r, one.Limits, originOf(&one))

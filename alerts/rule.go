@@ -44,6 +44,7 @@ type Rule struct {
 	// windowed reports that it judges by a window or a rate of the server's own counters.
 	windowed bool
 	graph    string
+	plain    *effective // what is in force where nobody set anything
 }
 
 // Info describes the rule to people and programs.
