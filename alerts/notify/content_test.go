@@ -48,7 +48,7 @@ func TestBuiltInTemplates(t *testing.T) {
 	}
 	o := &Options{Base: "https://monolith.example"}
 	text := written(o, "text", Examples()[0], "")
-	for _, part := range []string{"412 s behind its source", "limit 300", "replica of db1", "replica_parallel_workers: 4 → 0", "reports are wrong", "SHOW REPLICA STATUS",
+	for _, part := range []string{"412 s behind its source", "(limit 5 min)", "replica of db1", "replica_parallel_workers: 4 → 0", "reports are wrong", "SHOW REPLICA STATUS",
 		"replica_parallel_workers = 4", "https://monolith.example/alerts/42", "https://monolith.example/rules/replica-lag", "2026-03-14 11:20 UTC"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)

@@ -155,6 +155,20 @@ func TestPagerMail(t *testing.T) {
 	if got := strings.TrimSpace(m.Text); got != "CRIT acme/prod/db3 Replication lag: 412 s > 300 s (eu2) since 11:20Z" || m.Subject != "CRIT" || m.HTML != "" {
 		t.Errorf("%q %q %q", m.Subject, got, m.HTML)
 	}
+	// Gateways that show the subject alone must not call the end of a problem another one.
+	sent := 1
+	for i, n := range Examples() {
+		if want := map[monolith.NoticeKind]string{monolith.NoticeRecovery: "OK", monolith.NoticeTest: "TEST"}[n.Kind]; want != "" {
+			if _, err := s.Send(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+			all := r.Messages(sent)
+			if m := all[len(all)-1]; m.Subject != want {
+				t.Errorf("example %d, %s: the subject is %q, want %q", i, n.Kind, m.Subject, want)
+			}
+		}
+	}
 }
 
 // A relay whose certificate nobody vouches for gets nothing; nor does one that breaks off, says nothing or refuses.

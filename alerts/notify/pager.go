@@ -38,7 +38,14 @@ func (p pager) Send(ctx context.Context, n *Notice) (string, error) {
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	line := pagerLine(&p.options, n)
 	// Gateways show the subject, the text, or both: all is in the text, and the subject says the level only.
-	m.Subject(short[n.Level()])
+	switch n.Kind {
+	case monolith.NoticeRecovery:
+		m.Subject(short[monolith.LevelOK])
+	case monolith.NoticeTest:
+		m.Subject("TEST")
+	default:
+		m.Subject(short[n.Level()])
+	}
 	m.SetBodyString(gomail.TypeTextPlain, line)
 	answer, err := p.deliver(ctx, m)
 	if err != nil {

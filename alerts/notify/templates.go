@@ -14,6 +14,7 @@ import (
 	texttemplate "text/template"
 
 	"monolith"
+	"monolith/graph"
 )
 
 //go:embed templates
@@ -85,7 +86,13 @@ var functions = map[string]any{
 	"oneline": func(text string) string { return oneLine(text, 300) },
 	"short":   func(l monolith.Level) string { return short[l] },
 	"upper":   strings.ToUpper,
-	"what":    func(a monolith.Alert) string { return what(&a) },
+	"limit": func(v monolith.AlertValue) string {
+		if v.Limit == nil {
+			return ""
+		}
+		return graph.Format(*v.Limit, v.Unit)
+	},
+	"what": func(a monolith.Alert) string { return what(&a) },
 	"where": func(a monolith.Alert) string {
 		if a.Group != "" {
 			return a.Group + "/" + a.ServerName
@@ -111,7 +118,7 @@ type executor interface {
 // parseTemplate reads a template. One that is wrong is an [monolith.InvalidError] with its line.
 func parseTemplate(name, body string) (t executor, err error) {
 	if len(body) > mostText {
-		return nil, monolith.Invalid("body", fmt.Sprintf("the template is longer than %d characters", mostText))
+		return nil, monolith.Invalid("source", fmt.Sprintf("the template is longer than %d characters", mostText))
 	}
 	if name == "html" {
 		t, err = htmltemplate.New(name).Funcs(functions).Option("missingkey=error").Parse(body)
@@ -129,7 +136,7 @@ var place = regexp.MustCompile(`^(?:html/)?template: ?[a-z]*:(\d+)(?::(\d+))?: `
 
 // templateError says where a template is wrong, in our words.
 func templateError(err error) error {
-	bad := &monolith.InvalidError{Field: "body", Reason: err.Error(), Cure: "docs/notifications.md lists what templates may say"}
+	bad := &monolith.InvalidError{Field: "source", Reason: err.Error(), Cure: "docs/notifications.md lists what templates may say"}
 	if m := place.FindStringSubmatch(bad.Reason); m != nil {
 		bad.Reason = "line " + m[1] + ": " + bad.Reason[len(m[0]):]
 		if m[2] != "" {
