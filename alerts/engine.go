@@ -24,6 +24,7 @@ type Engine struct {
 	servers  map[monolith.ServerID]*serverState
 
 	evaluators sync.Pool
+	packers    sync.Pool // of *flate.Writer, which take a megabyte each
 
 	peerMu sync.RWMutex
 	peers  map[monolith.ServerID]peer

@@ -86,10 +86,16 @@ func (e *Engine) Save(id monolith.ServerID) ([]byte, error) {
 	saved := s.saved()
 	s.mu.Unlock()
 	var body bytes.Buffer
-	w, err := flate.NewWriter(&body, flate.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("alerts: save: %w", err)
+	w, ok := e.packers.Get().(*flate.Writer)
+	if ok {
+		w.Reset(&body)
+	} else {
+		var err error
+		if w, err = flate.NewWriter(&body, flate.BestSpeed); err != nil {
+			return nil, fmt.Errorf("alerts: save: %w", err)
+		}
 	}
+	defer e.packers.Put(w)
 	if err := errors.Join(gob.NewEncoder(w).Encode(saved), w.Close()); err != nil {
 		return nil, fmt.Errorf("alerts: save: %w", err)
 	}
