@@ -67,8 +67,9 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 	x.store.graphs = []monolith.SavedGraph{{ID: 3, Title: "Writes", Definition: ownDefinition}}
 	x.store.marks = []monolith.Mark{{ID: 9, At: noon, Kind: monolith.MarkNote, Text: "x"}}
-	x.alerts.alerts = []monolith.Alert{{ID: 42, AlertKey: monolith.AlertKey{Server: x.store.servers[0].ID, Rule: "lag"}, Level: monolith.LevelCritical, Opened: noon}}
-	x.alerts.silences = []monolith.Silence{{ID: 7, Rule: "lag", From: noon, To: noon.Add(time.Hour)}}
+	x.alerts.lag = "replica-lag"
+	x.alerts.alerts = []monolith.Alert{{ID: 42, AlertKey: monolith.AlertKey{Server: x.store.servers[0].ID, Rule: "replica-lag"}, Level: monolith.LevelCritical, Opened: noon}}
+	x.alerts.silences = []monolith.Silence{{ID: 7, Rule: "replica-lag", From: noon, To: noon.Add(time.Hour)}}
 	x.alerts.windows = []monolith.MaintenanceWindow{{ID: 3, Start: noon, Duration: time.Hour}}
 	x.tell.channels = []monolith.Channel{{ID: 4, Name: "operations", Kind: "mail", Enabled: true, Config: map[string]string{"host": "mail.example", "to": "ops@example.com"}}}
 	x.tell.subs = []monolith.Subscription{{ID: 5, Name: "night shift", Channel: 4, Enabled: true}}

@@ -16,6 +16,7 @@ import (
 // fakeAlerts is a rule engine that knows what tests tell it. Two rules are built in: "lag" and "scans".
 type fakeAlerts struct {
 	mu       sync.Mutex
+	lag      string // another id of "lag", as the catalogue has it
 	now      func() time.Time
 	alerts   []monolith.Alert
 	events   []monolith.AlertEvent
@@ -135,7 +136,7 @@ func (f *fakeAlerts) AddAlertNote(_ context.Context, id monolith.AlertID, by, te
 func (f *fakeAlerts) Rules() []monolith.RuleInfo {
 	defer f.lock()()
 	rules := []monolith.RuleInfo{
-		{ID: "lag", Title: "Replication lag", Category: "replication", Plan: []string{"P04"}, Each: "replica", Window: 5 * time.Minute, Warmup: 10 * time.Minute, Every: "slow",
+		{ID: cmp.Or(f.lag, "lag"), Title: "Replication lag", Category: "replication", Plan: []string{"P04"}, Each: "replica", Window: 5 * time.Minute, Warmup: 10 * time.Minute, Every: "slow",
 			When: []monolith.RuleCondition{{If: "lag > limit.lag", Limits: map[string]map[string]float64{"warn": {"lag": 60}, "critical": {"lag": 600}}}}, Inputs: []string{"replica.lag"}},
 		{ID: "scans", Title: "Table scans", Category: "queries", Plan: []string{"S09", "S28"}, Each: "server", Every: "slow"},
 	}
