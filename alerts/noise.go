@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -72,11 +73,9 @@ func (p *planner) setSubscribers(subs []*subscriber) {
 	for _, s := range subs {
 		known[s.ID] = true
 	}
-	for k := range p.told {
-		if !known[k.subscription] {
-			delete(p.told, k)
-		}
-	}
+	maps.DeleteFunc(p.told, func(k toldKey, _ *told) bool { return !known[k.subscription] })
+	maps.DeleteFunc(p.flow, func(id int64, _ *flow) bool { return !known[id] })
+	maps.DeleteFunc(p.quiet, func(id int64, _ time.Time) bool { return !known[id] })
 }
 
 // subscriber finds one by its id, or nil.

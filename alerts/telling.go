@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -330,6 +329,3 @@ func (t *Telling) TellingStatus() monolith.TellingStatus {
 	}
 	return st
 }
-
-// storeTrouble reports whether an error is that of a store that can't be reached now.
-func storeTrouble(err error) bool { return err != nil && !errors.Is(err, monolith.ErrNotFound) }

@@ -264,7 +264,7 @@ func (t *Telling) PutTemplate(ctx context.Context, name, source, by string) erro
 		return unknownTemplate(name)
 	}
 	if strings.TrimSpace(source) == "" {
-		return monolith.Invalid("body", "the template is empty", "delete it, so that the built-in one holds again")
+		return monolith.Invalid("source", "the template is empty", "delete it, so that the built-in one holds again")
 	}
 	if err := notify.CheckTemplate(name, source); err != nil {
 		return err

@@ -29,7 +29,10 @@ func (s *Server) listDeliveries(w http.ResponseWriter, r *http.Request) error {
 	}
 	if cursor := q.text("cursor"); cursor != "" {
 		text, err := base64.RawURLEncoding.DecodeString(cursor)
-		if find.Before, err = strconv.ParseInt(string(text), 10, 64); err != nil || find.Before <= 0 {
+		if err == nil {
+			find.Before, err = strconv.ParseInt(string(text), 10, 64)
+		}
+		if err != nil || find.Before <= 0 {
 			return monolith.Invalid("cursor", "this never was a cursor", "begin without one")
 		}
 	}
@@ -157,23 +160,13 @@ func (s *Server) putTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := checkSaid("by", in.By, 128); err != nil {
 		return err
 	}
-	if err := sourceField(s.cfg.Telling.PutTemplate(r.Context(), one.Name, in.Source, strings.TrimSpace(in.By))); err != nil {
+	if err := s.cfg.Telling.PutTemplate(r.Context(), one.Name, in.Source, strings.TrimSpace(in.By)); err != nil {
 		return err
 	}
 	if one, err = s.template(r); err != nil {
 		return err
 	}
 	return s.respond(w, r, http.StatusOK, "template", one)
-}
-
-// sourceField names the member of our bodies in an error about a template's text.
-func sourceField(err error) error {
-	if bad, ok := errors.AsType[*monolith.InvalidError](err); ok && bad.Field == "body" {
-		named := *bad
-		named.Field = "source"
-		return &named
-	}
-	return err
 }
 
 func (s *Server) deleteTemplate(w http.ResponseWriter, r *http.Request) error {
@@ -211,7 +204,7 @@ func (s *Server) previewTemplate(w http.ResponseWriter, r *http.Request) error {
 	}
 	text, err := s.cfg.Telling.PreviewTemplate(r.Context(), one.Name, in.Source, monolith.NoticeKind(in.Kind))
 	if err != nil {
-		return sourceField(err)
+		return err
 	}
 	return s.respond(w, r, http.StatusOK, "preview", struct {
 		Text string `json:"text"`

@@ -72,6 +72,7 @@ func TestMistakesAboutTellingNameTheirField(t *testing.T) {
 		{"POST", "/api/v1/subscriptions/check", `{"channel":4}`, 400, `"field":"name"`},
 		{"GET", "/api/v1/deliveries?state=lost", ``, 400, `"field":"state"`},
 		{"GET", "/api/v1/deliveries?cursor=x", ``, 400, `"field":"cursor"`},
+		{"GET", "/api/v1/deliveries?cursor=MTIz!", ``, 400, `"field":"cursor"`},
 		{"GET", "/api/v1/deliveries?chanel=4", ``, 400, `channel`},
 		{"POST", "/api/v1/deliveries/8/retry", ``, 409, `is sent`},
 		{"POST", "/api/v1/deliveries/99/retry", ``, 404, `no delivery`},

@@ -233,7 +233,7 @@ func (f *fakeTelling) Templates(context.Context) ([]monolith.TemplateText, error
 func (f *fakeTelling) PutTemplate(_ context.Context, name, source, by string) error {
 	defer f.lock()()
 	if strings.Count(source, "{{") != strings.Count(source, "}}") {
-		return monolith.Invalid("body", "line 1: unclosed action", "docs/notifications.md lists what templates may say")
+		return monolith.Invalid("source", "line 1: unclosed action", "docs/notifications.md lists what templates may say")
 	}
 	if f.templates == nil {
 		f.templates = map[string]string{}

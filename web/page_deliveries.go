@@ -174,7 +174,7 @@ func (s *Server) alertsOf(ctx context.Context, list []monolith.Delivery) map[mon
 	if s.cfg.Feeds != nil && len(ids) > 0 {
 		closed, err := s.cfg.Feeds.AlertsByID(ctx, ids)
 		if err != nil {
-			s.log.WarnContext(ctx, "the alerts of deliveries can't be read", "err", err)
+			s.log.WarnContext(ctx, "the alerts of deliveries can't be read", "error", err)
 		}
 		for id, a := range closed {
 			found[id] = a

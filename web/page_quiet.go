@@ -354,8 +354,8 @@ func (s *Server) windowForm(w http.ResponseWriter, r *http.Request) (m *monolith
 	if m.Duration, err = monolith.ParseDuration("duration", strings.TrimSpace(r.PostFormValue("duration"))); err != nil {
 		return m, err
 	}
-	if m.Duration < time.Minute || m.Duration > 366*24*time.Hour {
-		return m, monolith.Invalid("duration", "a window lasts from a minute to a year", `such as "2h"`)
+	if m.Duration < time.Minute || m.Duration > monolith.MaxMaintenance {
+		return m, monolith.Invalid("duration", "a window lasts from a minute to 31 days", `such as "2h"`)
 	}
 	if !slices.Contains([]string{"", "day", "week", "month"}, m.Every) {
 		return m, monolith.Invalid("every", "this is not known here", "once, day, week or month")
