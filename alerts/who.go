@@ -84,7 +84,7 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 	case cause != nil && cause.Open() && s.declines(cause) == "":
 		w.Why = "told by " + quoted(cause.Title)
 	default:
-		w.Why = "not told: it was not chosen when it opened; it is told when its level rises"
+		w.Why = "not told: when it opened, the subscription was not there or did not choose it; it is told when its level rises"
 	}
 	return w
 }
