@@ -32,7 +32,7 @@ type Value struct {
 // At evaluates the formula at a moment. Functions without a window of their own use window; 0 stands for
 // [DefaultWindow]. Readings must cover four fifths of a window, except that rate makes do with any part of the
 // default one, so that it speaks soon after Monolith was started. A plain name is its
-// last reading of at most 5 minutes before (variable 15 minutes, server 3 hours, schema 26 hours); a
+// last reading of at most 5 minutes before (replica 90 seconds, variable 15 minutes, server 3 hours, schema 26 hours); a
 // text is in force until another one was read.
 func (f *Formula) At(ctx context.Context, src Source, server monolith.ServerID, at time.Time, window time.Duration) (Value, error) {
 	all, err := AtAll(ctx, src, server, at, window, f)
@@ -128,6 +128,8 @@ func (b *bound) explain(slots []*column) string {
 // staleness is how old a plain name's last reading may be: what is read seldom may be older.
 func staleness(name string) time.Duration {
 	switch ns, _, _ := strings.Cut(name, "."); ns {
+	case "replica":
+		return 90 * time.Second // a NULL is no reading: what a channel said before it must not stand for long
 	case "variable":
 		return 15 * time.Minute
 	case "server":
