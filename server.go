@@ -206,8 +206,8 @@ func checkLabel(field, s string, most int) error {
 		return Invalid(field, "the name is longer than "+strconv.Itoa(most)+" characters")
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) {
-			return Invalid(field, "the name holds a control character")
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return Invalid(field, "the name holds a control character, or one that turns the direction of writing")
 		}
 	}
 	return nil
