@@ -199,6 +199,8 @@ func TestConfigErrors(t *testing.T) {
 		{"webhook", map[string]string{"url": "https://user:pass@x"}, nil, "config.url"},
 		{"webhook", map[string]string{"url": "https://x", "headers": "nonsense"}, nil, "config.headers"},
 		{"webhook", map[string]string{"url": "https://x", "headers": "X-Monolith-Signature: x"}, nil, "config.headers"},
+		{"webhook", map[string]string{"url": "https://x", "headers": "Transfer-Encoding: chunked"}, nil, "config.headers"},
+		{"webhook", map[string]string{"url": "https://x", "headers": "X-A: b\x00c"}, nil, "config.headers"},
 		{"webhook", map[string]string{"url": "https://x", "colour": "red"}, nil, "config.colour"},
 		{"pagerduty", nil, nil, "secrets.routing_key"},
 		{"shoutrrr", nil, map[string]monolith.Secret{"url": "logger://"}, "secrets.url"},

@@ -54,7 +54,7 @@ func TestBuiltInTemplates(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}
 	}
-	if got := written(o, "text", Examples()[3], ""); !strings.Contains(got, "over after 40 min") {
+	if got := written(o, "text", Examples()[3], ""); !strings.Contains(got, "over after 40 min") || !strings.Contains(got, "What it was: The replica") || strings.Contains(got, "First checks") {
 		t.Errorf("recovery:\n%s", got)
 	}
 }

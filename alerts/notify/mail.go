@@ -164,7 +164,7 @@ func (r *relay) message(ctx context.Context, n *Notice) (*gomail.Msg, error) {
 	}
 	m.SetDateWithValue(r.options.now())
 	m.Subject(oneLine(written(&r.options, "subject", n, ""), 250))
-	r.thread(m, n)
+	r.thread(m, n, n.Key)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office answers
 	m.SetGenHeader("X-Monolith-Level", n.Level().String())
 	m.SetGenHeader("X-Monolith-Server", oneLine(n.Where(), 200))
@@ -206,13 +206,13 @@ func (r *relay) picture(ctx context.Context, n *Notice) []byte {
 
 // thread gives the first mail of an episode an id that is made of its key, and lets the others refer to it: mail programs
 // then show them together, whatever was lost in between.
-func (r *relay) thread(m *gomail.Msg, n *Notice) {
-	root := messageID(n.Key) + "@" + r.domain
+func (r *relay) thread(m *gomail.Msg, n *Notice, key string) {
+	root := messageID(key) + "@" + r.domain
 	if n.Kind == monolith.NoticeProblem && n.Alert != nil && n.Alert.Changed.Equal(n.Alert.Opened) {
 		m.SetMessageIDWithValue(root)
 		return
 	}
-	own := messageID(n.Key+" "+string(n.Kind)+" "+strconv.FormatInt(n.At.UnixNano(), 10)) + "@" + r.domain
+	own := messageID(key+" "+string(n.Kind)+" "+strconv.FormatInt(n.At.UnixNano(), 10)) + "@" + r.domain
 	m.SetMessageIDWithValue(own)
 	if n.Alert != nil {
 		m.SetGenHeader("In-Reply-To", "<"+root+">")

@@ -34,7 +34,7 @@ func (p pager) Send(ctx context.Context, n *Notice) (string, error) {
 	m.FromMailAddress(p.from)
 	m.ToMailAddress(p.to...)
 	m.SetDateWithValue(p.options.now())
-	p.thread(m, n)
+	p.thread(m, n, "pager "+n.Key) // one mailbox may get mails of both kinds
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	line := pagerLine(&p.options, n)
 	// Gateways show the subject, the text, or both: all is in the text, and the subject says the level only.

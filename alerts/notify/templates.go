@@ -76,6 +76,11 @@ func (v view) Checks() []string {
 	return v.Alert.Remedy.Checks[:min(3, len(v.Alert.Remedy.Checks))]
 }
 
+// Helps reports whether checks and remedies are of use: what is over, or in somebody's hands, needs none.
+func (v view) Helps() bool {
+	return v.Kind != monolith.NoticeRecovery && v.Kind != monolith.NoticeAcknowledged
+}
+
 // List are the alerts of a digest, or the others of the same cause.
 func (v view) List() []monolith.Alert { return v.Others }
 

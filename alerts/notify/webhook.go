@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,8 @@ func newWebhook(c *config, o Options) (Sender, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
-		if !ok || name == "" || strings.ContainsAny(name, " \t") || name == "Host" || name == "Content-Length" || name == "X-Monolith-Signature" {
+		if !ok || name == "" || strings.ContainsAny(name, " \t") || strings.ContainsFunc(name+value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) ||
+			slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Upgrade"}, name) || name == "X-Monolith-Signature" {
 			return nil, monolith.Invalid("config.headers", fmt.Sprintf("%q is no header that can be set", line), "Name: value, a line each")
 		}
 		h.Add(name, strings.TrimSpace(value))
