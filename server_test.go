@@ -23,6 +23,7 @@ func TestServerValidateNamesTheField(t *testing.T) {
 	}{
 		{func(s *Server) { s.Name = "" }, "name"},
 		{func(s *Server) { s.Name = "a\x00b" }, "name"},
+		{func(s *Server) { s.Name = "a\u202eb" }, "name"},
 		{func(s *Server) { s.Name = strings.Repeat("x", 129) }, "name"},
 		{func(s *Server) { s.Group = "acme//prod" }, "group"},
 		{func(s *Server) { s.Endpoint.Host = "" }, "endpoint.host"},

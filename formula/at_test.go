@@ -265,3 +265,32 @@ func TestAtAll(t *testing.T) {
 		}
 	}
 }
+
+// What a channel said before it said NULL stands for a short while only: nobody must read an old lag for long after
+// replication stopped.
+func TestAtAfterNull(t *testing.T) {
+	t.Parallel()
+	h := ten()
+	lag := make([]float64, 61)
+	for i := range lag {
+		if lag[i] = 7; i > 30 {
+			lag[i] = math.NaN()
+		}
+	}
+	h.gauge("replica.lag", lag...)
+	h.gauge("status.Threads_running", lag...)
+	stopped := noon.Add(5 * time.Minute)
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		there bool
+	}{
+		{"replica.lag", 30 * time.Second, true}, {"replica.lag", 2 * time.Minute, false},
+		{"status.Threads_running", 2 * time.Minute, true},
+	} {
+		v := at(t, h, c.name+" + 0", stopped.Add(c.after), 0)
+		if there := v.Num == 7; there != c.there {
+			t.Errorf("%s %v after its last reading: %v %q", c.name, c.after, v.Num, v.Why)
+		}
+	}
+}
