@@ -117,7 +117,7 @@ func (x *teller) happen(ctx context.Context) error {
 
 // tellUntilKilled is the process that is killed.
 func tellUntilKilled() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // nobody kills it: end
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // nobody kills it: end
 	defer cancel()
 	since, err := strconv.ParseInt(os.Getenv(envTellerSince), 10, 64)
 	if err != nil {
@@ -135,7 +135,7 @@ func tellUntilKilled() error {
 	parts.Go(func() { _ = x.tell.Run(running) })
 	drain := os.Getenv(envTellerDrain) != ""
 	fmt.Println("ready") // from now on it may be killed
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for range tick.C {
 		if !drain {
