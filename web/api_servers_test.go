@@ -20,7 +20,7 @@ import (
 
 // hostileNames are names that break what joins strings.
 var hostileNames = []string{
-	"db1", "a/b", "a b", "100%", "100%25", "a%2Fb", "<script>alert(1)</script>", `"quoted" & 'single'`, "שלום\u202e.exe", "日本語",
+	"db1", "a/b", "a b", "100%", "100%25", "a%2Fb", "<script>alert(1)</script>", `"quoted" & 'single'`, "שלום.exe", "日本語",
 	"name.xml", "name.json", "test", "order", "new", "a;b=c?d#e", "+plus+", "back\\slash", "{brace}", "*",
 }
 
