@@ -20,16 +20,8 @@ import (
 
 // alertRoutes is the part of the API that is about alerts and rules. Without a rule engine nothing of it is there.
 func (s *Server) alertRoutes(r chi.Router, get func(pattern string, h handler)) {
-	judged := func(h handler) handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if s.alerts == nil {
-				return refuse(http.StatusNotFound, kindNotFound, "no rules are evaluated here", "")
-			}
-			return h(w, r)
-		}
-	}
-	read := func(pattern string, h handler) { get(pattern, judged(h)) }
-	write := func(method, pattern string, h handler) { r.Method(method, pattern, s.handle(judged(h))) }
+	read := func(pattern string, h handler) { get(pattern, s.judged(h)) }
+	write := func(method, pattern string, h handler) { r.Method(method, pattern, s.handle(s.judged(h))) }
 
 	read("/alerts", s.listAlerts)
 	read("/alerts/{id}", s.showAlert)

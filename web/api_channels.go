@@ -17,16 +17,8 @@ import (
 
 // tellingRoutes is the part of the API that is about telling people. Without [Config.Telling] nothing of it is there.
 func (s *Server) tellingRoutes(r chi.Router, get func(pattern string, h handler)) {
-	there := func(h handler) handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if s.cfg.Telling == nil {
-				return refuse(http.StatusNotFound, kindNotFound, "nobody is told of anything here", "")
-			}
-			return h(w, r)
-		}
-	}
-	read := func(pattern string, h handler) { get(pattern, there(h)) }
-	write := func(method, pattern string, h handler) { r.Method(method, pattern, s.handle(there(h))) }
+	read := func(pattern string, h handler) { get(pattern, s.telling(h)) }
+	write := func(method, pattern string, h handler) { r.Method(method, pattern, s.handle(s.telling(h))) }
 
 	read("/channels", s.listChannels)
 	read("/channels/kinds", s.listChannelKinds)

@@ -22,9 +22,6 @@ const (
 // maintenanceCalendar answers with the maintenance windows as iCalendar. Each occurrence stands by itself, in UTC: so
 // every program shows it at the right moment, also where daylight saving begins in between.
 func (s *Server) maintenanceCalendar(w http.ResponseWriter, r *http.Request) error {
-	if s.alerts == nil {
-		return refuse(http.StatusNotFound, kindNotFound, "no rules are evaluated here", "")
-	}
 	q := s.query(r, "server", "group")
 	names, group := q.texts("server", maxServers), strings.Trim(q.text("group"), "/")
 	if q.err != nil {

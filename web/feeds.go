@@ -34,7 +34,7 @@ const feedItems = 100
 // feedRoutes are the addresses of feeds.
 func (s *Server) feedRoutes(r chi.Router) {
 	r.Get("/feeds/{feed}.{format}", s.handle(s.serveFeed))
-	r.Get("/feeds/maintenance.ics", s.handle(s.maintenanceCalendar))
+	r.Get("/feeds/maintenance.ics", s.handle(s.judged(s.maintenanceCalendar)))
 }
 
 // serveFeed answers with the feed of a level, or with that of changes.
