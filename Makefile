@@ -41,7 +41,7 @@ run: deps build ## Start private database servers under load, and Monolith watch
 	@$(GO) build -o .cache/playground ./internal/playground
 	@exec .cache/playground $(if $(LISTEN),-listen $(LISTEN))
 
-build: ui ## Build bin/monolith, and bin/monolith-agent.
+build: ui ## Build bin/monolith.
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
 
 # Without Node the pages have no script and show graphs as the server draws them.

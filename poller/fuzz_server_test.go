@@ -28,7 +28,8 @@ func FuzzForeignServer(f *testing.F) {
 	f.Add([]byte("SSH-2.0-OpenSSH_9.2p1\r\n"))
 	var n atomic.Int64
 	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, said []byte) {
+	f.Fuzz(func(t *testing.T, input []byte) {
+		said := bytes.Clone(input)                                    // the fuzzer writes over its own when this function has returned, and a connection may still be read then
 		socket := filepath.Join(dir, strconv.FormatInt(n.Add(1), 10)) // ports would run out
 		listener, err := net.Listen("unix", socket)
 		if err != nil {
