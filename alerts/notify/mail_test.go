@@ -171,6 +171,23 @@ func TestPagerMail(t *testing.T) {
 	}
 }
 
+// Gateways take the text of a mail as it stands in it: no encoding may break the line or change a sign of it.
+func TestPagerMailIsPlain(t *testing.T) {
+	t.Parallel()
+	s := sender(t, &monolith.Channel{Kind: "pager", Config: map[string]string{"host": "127.0.0.1", "tls": "none", "from": "Mönolith <m@example.com>", "to": "a@example.com"}}, Options{})
+	for _, n := range append(Examples(), hostileNotice(monolith.NoticeProblem)) {
+		line := pagerLine(&s.(pager).options, n)
+		var written bytes.Buffer
+		if _, err := s.(pager).message(n, line).WriteTo(&written); err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(written.String(), "\r\n\r\n")
+		if body = strings.TrimSuffix(body, "\r\n"); body != line || len(body) > pagerLength {
+			t.Errorf("%s: the mail holds\n%q, the line is\n%q", n.Kind, body, line)
+		}
+	}
+}
+
 // A relay whose certificate nobody vouches for gets nothing; nor does one that breaks off, says nothing or refuses.
 func TestMailRefusals(t *testing.T) {
 	t.Parallel()

@@ -30,13 +30,22 @@ func newPager(c *config, o Options) (Sender, error) {
 }
 
 func (p pager) Send(ctx context.Context, n *Notice) (string, error) {
-	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingUSASCII))
+	line := pagerLine(&p.options, n)
+	answer, err := p.deliver(ctx, p.message(n, line))
+	if err != nil {
+		return "", err
+	}
+	return answer + ": " + line, nil
+}
+
+// message puts the mail together. Gateways do not decode: the line stands in it as it is.
+func (p pager) message(n *Notice, line string) *gomail.Msg {
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingUSASCII), gomail.WithCharset(gomail.CharsetASCII))
 	m.FromMailAddress(p.from)
 	m.ToMailAddress(p.to...)
 	m.SetDateWithValue(p.options.now())
 	p.thread(m, n, "pager "+n.Key) // one mailbox may get mails of both kinds
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
-	line := pagerLine(&p.options, n)
 	// Gateways show the subject, the text, or both: all is in the text, and the subject says the level only.
 	switch n.Kind {
 	case monolith.NoticeRecovery:
@@ -46,12 +55,9 @@ func (p pager) Send(ctx context.Context, n *Notice) (string, error) {
 	default:
 		m.Subject(short[n.Level()])
 	}
-	m.SetBodyString(gomail.TypeTextPlain, line)
-	answer, err := p.deliver(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	return answer + ": " + line, nil
+	// The library writes quoted-printable under the name of 7bit, which would break the line at its 76th character.
+	m.SetBodyString(gomail.TypeTextPlain, line, gomail.WithPartEncoding(gomail.NoEncoding))
+	return m
 }
 
 // pagerLine is the notice in at most 140 ASCII characters, in the order of need: how bad, where, what, since.
