@@ -20,15 +20,20 @@ const logFileSize = "8M"
 const templateVersion = "1"
 
 // install makes a data folder by copying a template that is made once per server program and kept in the
-// user's cache.
-func install(ctx context.Context, flavour Flavour, data string) error {
-	template, err := template(ctx, flavour)
-	if err != nil {
-		return err
+// user's cache, or what a node of a cluster begins with.
+func install(ctx context.Context, spec Spec, data string) (err error) {
+	flavour, from := spec.Flavour, ""
+	if spec.galera != nil {
+		from = spec.galera.seed
+	}
+	if from == "" {
+		if from, err = template(ctx, flavour); err != nil {
+			return err
+		}
 	}
 	// A copy that was cut short must not be taken for a data folder later.
 	half := data + ".new"
-	if err := errors.Join(os.RemoveAll(half), copyTree(half, template)); err != nil {
+	if err := errors.Join(os.RemoveAll(half), copyTree(half, from)); err != nil {
 		return fmt.Errorf("mysqltest: copy data folder of %s: %w", flavour, err)
 	}
 	if err := os.Rename(half, data); err != nil {

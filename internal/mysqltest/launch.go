@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,8 @@ type Spec struct {
 	// Options are further lines of a [mysqld] section: "log_bin=binlog", "skip_name_resolve". A later one wins
 	// over an earlier one and over the defaults, which are those of a small server that starts fast.
 	Options []string
+
+	galera *member // nil: no node of a cluster
 }
 
 // Process is a running server. Its fields never change; its methods may be called from any goroutine.
@@ -75,7 +78,7 @@ func launchOnce(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	data := filepath.Join(dir, "data")
 	if _, err := os.Stat(data); errors.Is(err, os.ErrNotExist) {
-		if err := install(ctx, spec.Flavour, data); err != nil {
+		if err := install(ctx, spec, data); err != nil {
 			return nil, err
 		}
 	}
@@ -91,6 +94,15 @@ func launchOnce(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	if len(p.Socket) > maxSocketPath {
 		p.Socket = filepath.Join(os.TempDir(), "monolith-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(port)+".sock")
+	}
+	if spec.galera != nil {
+		option, err := spec.galera.recover(ctx, spec, p, data)
+		if err != nil {
+			return nil, err
+		}
+		if option != "" {
+			spec.Options = append(slices.Clip(spec.Options), option)
+		}
 	}
 	cmd, err := command(spec, p, data)
 	if err != nil {
@@ -145,12 +157,19 @@ func command(spec Spec, p *Process, data string) (*exec.Cmd, error) {
 	if spec.ServerID != 0 {
 		args = append(args, "--server-id="+strconv.Itoa(spec.ServerID))
 	}
+	env := append(os.Environ(), "TZ=UTC")
+	if spec.galera != nil {
+		more, programs, err := spec.galera.prepare(p)
+		if err != nil {
+			return nil, err
+		}
+		args, env = append(args, more...), append(env, "PATH="+programs)
+	}
 	for _, option := range spec.Options {
 		args = append(args, "--"+option)
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Dir = p.Dir
-	cmd.Env = append(os.Environ(), "TZ=UTC")
+	cmd.Dir, cmd.Env = p.Dir, env
 	if lib != "" {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+lib)
 	}

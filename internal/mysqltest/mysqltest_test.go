@@ -120,6 +120,24 @@ func TestReplicaFollows(t *testing.T) {
 	}
 }
 
+func TestGaleraNodesFormACluster(t *testing.T) {
+	t.Parallel()
+	nodes := GaleraCluster(t, 2)
+	nodes[0].Exec(t, "CREATE DATABASE shop", "CREATE TABLE shop.t (a INT PRIMARY KEY)")
+	nodes[1].Exec(t, "INSERT INTO shop.t VALUES (42)")
+	nodes[1].Kill(t)
+	nodes[0].AwaitStatus(t, "wsrep_cluster_status", "non-Primary") // one of two is no majority
+	nodes[0].Exec(t, "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=1'")
+	nodes[0].AwaitStatus(t, "wsrep_cluster_status", "Primary")
+	nodes[0].Exec(t, "INSERT INTO shop.t VALUES (43)")
+	nodes[1].Start(t)
+	nodes[1].AwaitStatus(t, "wsrep_local_state_comment", "Synced")
+	var n int
+	if err := nodes[1].DB(t).QueryRow("SELECT COUNT(*) FROM shop.t").Scan(&n); err != nil || n != 2 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
 func TestSharedServerGivesEachTestASchema(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
