@@ -244,6 +244,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 		return ruling{drop: fmt.Sprintf("told in the digest of delivery %d", sent[i].ID)}
 	}
 	now := t.now()
+	notice := envelope{}
 	seen := map[monolith.AlertID]bool{}
 	var keep []*monolith.Alert
 	var reasons []string
@@ -252,6 +253,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 		if err != nil {
 			continue
 		}
+		notice.At = e.Due // the same for all parts, and if it is sent again: a mail's id is made of it
 		alerts, err := t.alertsOf(ctx, &parts[i])
 		if err != nil {
 			return ruling{wait: storeAway}
@@ -279,10 +281,9 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 		x, y := brief(a), brief(b)
 		return int(y.Level) - int(x.Level)
 	})
-	e := envelope{}
-	e.Kind, e.Key, e.At = monolith.NoticeDigest, first.Key, now
-	e.setOthers(keep)
-	return ruling{notice: &e.Notice, opens: keep}
+	notice.Kind, notice.Key = monolith.NoticeDigest, first.Key
+	notice.setOthers(keep)
+	return ruling{notice: &notice.Notice, opens: keep}
 }
 
 func orElse(when bool, text string) string {

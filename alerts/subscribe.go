@@ -65,7 +65,7 @@ func CheckSubscription(s *monolith.Subscription) error {
 type subscriber struct {
 	monolith.Subscription
 	channel monolith.Channel // without secrets; ID 0 when it is gone
-	keyed   bool             // its channel follows each alert by its key
+	keyed   bool             // see [monolith.ChannelKind.Keyed]
 	hours   timetable
 }
 
@@ -106,7 +106,3 @@ func (s *subscriber) perHour() int {
 	}
 	return s.PerHour
 }
-
-// keyedKinds are the kinds of channel that follow an alert by its key: programs and PagerDuty, which want every step of
-// each alert by itself. All others are people, for whom less is more.
-var keyedKinds = []string{"pagerduty", "webhook"}

@@ -198,7 +198,8 @@ func (t *Telling) reload(ctx context.Context) error {
 // ready makes a subscription ready for planning. Hours that can't be read are always: nobody misses a message for them.
 func (t *Telling) ready(s *monolith.Subscription, channels map[int64]monolith.Channel) *subscriber {
 	r := &subscriber{Subscription: *s, channel: channels[s.Channel]}
-	r.keyed = slices.Contains(keyedKinds, r.channel.Kind)
+	kind, _ := notify.KindOf(r.channel.Kind) // of a channel that is gone: none
+	r.keyed = kind.Keyed
 	hours, err := parseTimetable(s.Hours, s.Zone)
 	if err != nil {
 		t.log.Error("the hours of a subscription can't be read; it is told at any time", "subscription", s.Name, "error", err)

@@ -20,12 +20,7 @@ const testTimeout = time.Minute
 func (t *Telling) ChannelKinds() []monolith.ChannelKind {
 	var out []monolith.ChannelKind
 	for _, k := range notify.Kinds() {
-		kind := monolith.ChannelKind{Name: k.Name, Title: k.Title, Help: k.Help, Keyed: slices.Contains(keyedKinds, k.Name)}
-		for _, f := range k.Fields {
-			kind.Fields = append(kind.Fields, monolith.ChannelField{Name: f.Name, Title: f.Title, Help: f.Help, Secret: f.Secret, Required: f.Required,
-				Default: f.Default, Choices: f.Choices, Place: f.Place, Lines: f.Lines})
-		}
-		out = append(out, kind)
+		out = append(out, k.ChannelKind)
 	}
 	return out
 }
@@ -164,7 +159,7 @@ func (t *Telling) CheckSubscription(ctx context.Context, s *monolith.Subscriptio
 	case err != nil:
 		return err
 	}
-	if slices.Contains(keyedKinds, c.Kind) && s.Digest > 0 {
+	if kind, _ := notify.KindOf(c.Kind); kind.Keyed && s.Digest > 0 {
 		return monolith.Invalid("digest", "a "+c.Kind+" channel follows each alert by itself: nothing can be gathered for it", "0")
 	}
 	for _, r := range s.Rules {

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -394,5 +395,22 @@ func TestStoreThatIsAwayWhileSending(t *testing.T) {
 	d.want("12:00:00 people: [WARN] acme/db1 lag")
 	if !claimed || box.deliveries[0].State != monolith.DeliverySent {
 		t.Errorf("%+v", box.deliveries[0])
+	}
+}
+
+// A digest that is sent again, because Monolith was stopped before it knew that the first was taken, is the same one to who
+// gets it: a mail has the same id.
+func TestDigestSentAgainIsTheSame(t *testing.T) {
+	d := newDesk(t)
+	d.subscribe(monolith.Subscription{Digest: 15 * time.Minute})
+	d.open(1, "lag", warn)
+	d.open(2, "lag", warn)
+	d.now = d.now.Add(20 * time.Minute)
+	first := d.tell.prepare(t.Context(), slices.Clone(d.box.deliveries), false)
+	d.now = d.now.Add(6 * time.Minute)
+	d.start()
+	again := d.tell.prepare(t.Context(), slices.Clone(d.box.deliveries), false)
+	if first.notice == nil || again.notice == nil || first.notice.Key != again.notice.Key || !first.notice.At.Equal(again.notice.At) || len(again.notice.Others) != 2 {
+		t.Errorf("first %+v\nagain %+v", first.notice, again.notice)
 	}
 }

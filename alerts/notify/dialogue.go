@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"slices"
@@ -19,6 +20,9 @@ type Dialogue struct {
 	size    int
 }
 
+// hidden stands for what must not be shown.
+const hidden = "•••"
+
 // mostDialogue bounds a dialogue in bytes: a receiver may send for ever.
 const mostDialogue = 64 << 10
 
@@ -30,7 +34,7 @@ func (d *Dialogue) hide(secrets ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range secrets {
-		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s))} {
 			if form != "" && !slices.Contains(d.secrets, form) {
 				d.secrets = append(d.secrets, form)
 			}
@@ -63,7 +67,7 @@ func (d *Dialogue) say(sign, format string, args ...any) {
 // mask hides the secrets in a text.
 func (d *Dialogue) mask(text string) string {
 	for _, s := range d.secrets {
-		text = strings.ReplaceAll(text, s, "•••")
+		text = strings.ReplaceAll(text, s, hidden)
 	}
 	return text
 }

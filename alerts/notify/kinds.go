@@ -10,29 +10,11 @@ import (
 	"monolith"
 )
 
-// Kind describes a kind of channel to people and to the form that sets one up.
+// Kind is a kind of channel with what makes its senders.
 type Kind struct {
-	Name   string  `json:"name"`
-	Title  string  `json:"title"`
-	Help   string  `json:"help"`
-	Fields []Field `json:"fields"`
+	monolith.ChannelKind
 
 	make func(c *config, o Options) (Sender, error)
-}
-
-// Field is one setting of a channel.
-type Field struct {
-	Name     string   `json:"name"`
-	Title    string   `json:"title"`
-	Help     string   `json:"help,omitempty"`
-	Secret   bool     `json:"secret,omitempty"` // kept sealed and never shown
-	Required bool     `json:"required,omitempty"`
-	Default  string   `json:"default,omitempty"`
-	Choices  []string `json:"choices,omitempty"`
-	// Place says that secrets are sent to where it leads: they must be given again when it changes.
-	Place bool `json:"place,omitempty"`
-	// Lines: it may have several lines.
-	Lines bool `json:"lines,omitempty"`
 }
 
 // Kinds lists the kinds of channel.
@@ -76,10 +58,10 @@ type config struct {
 
 // check refuses settings that the kind does not have, and the want of those that it needs.
 func (c *config) check() error {
-	field := func(name string, secret bool) (Field, bool) {
-		i := slices.IndexFunc(c.kind.Fields, func(f Field) bool { return f.Name == name && f.Secret == secret })
+	field := func(name string, secret bool) (monolith.ChannelField, bool) {
+		i := slices.IndexFunc(c.kind.Fields, func(f monolith.ChannelField) bool { return f.Name == name && f.Secret == secret })
 		if i < 0 {
-			return Field{}, false
+			return monolith.ChannelField{}, false
 		}
 		return c.kind.Fields[i], true
 	}

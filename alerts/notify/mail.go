@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/mail"
 	"net/netip"
 	"net/textproto"
@@ -19,13 +20,13 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
-	"github.com/wneessen/go-mail/log"
+	"github.com/wneessen/go-mail/smtp"
 
 	"monolith"
 )
 
 // relayFields are how a mail relay is reached; mail and pager share them.
-var relayFields = []Field{
+var relayFields = []monolith.ChannelField{
 	{Name: "host", Title: "Relay", Help: "Name or address of the mail relay (SMTP server)", Required: true, Place: true},
 	{Name: "port", Title: "Port", Help: "587 with STARTTLS, 465 with TLS, 25 without, when nothing is said", Place: true},
 	{Name: "tls", Title: "Encryption", Help: "starttls must be offered, tls from the first byte, none for a relay on this machine", Default: "starttls", Choices: []string{"none", "starttls", "tls"}, Place: true},
@@ -39,9 +40,10 @@ var relayFields = []Field{
 }
 
 func mailKind() Kind {
-	fields := append([]Field{}, relayFields...)
-	return Kind{Name: "mail", Title: "mail", Help: "Mail with text, HTML and a picture of the graph; recovery is threaded under its problem.", make: newMail,
-		Fields: append(fields, Field{Name: "reply_to", Title: "Reply to", Help: "Where answers go, when not to the sender"})}
+	return Kind{make: newMail, ChannelKind: monolith.ChannelKind{
+		Name: "mail", Title: "mail", Help: "Mail with text, HTML and a picture of the graph; recovery is threaded under its problem.",
+		Fields: append(slices.Clip(relayFields), monolith.ChannelField{Name: "reply_to", Title: "Reply to", Help: "Where answers go, when not to the sender"}),
+	}}
 }
 
 // relay is a mail relay with sender and recipients.
@@ -49,9 +51,10 @@ type relay struct {
 	from    *mail.Address
 	to      []*mail.Address
 	replyTo *mail.Address
-	client  []gomail.Option
-	host    string
+	line    smtpLine
+	login   []gomail.Option
 	domain  string // of message ids
+	secrets []string
 	options Options
 }
 
@@ -59,9 +62,9 @@ func newMail(c *config, o Options) (Sender, error) { return newRelay(c, o) }
 
 // newRelay reads the settings of a relay.
 func newRelay(c *config, o Options) (*relay, error) {
-	r := &relay{host: c.text("host"), options: o}
-	if _, notAddress := netip.ParseAddr(r.host); strings.ContainsAny(r.host, " /@:[]") && notAddress != nil {
-		return nil, monolith.Invalid("config.host", fmt.Sprintf("%q is not the name or address of a host", r.host), "without port and scheme: the port has a field of its own")
+	r := &relay{line: smtpLine{host: c.text("host"), record: o.Record}, secrets: c.secrets(), options: o}
+	if _, notAddress := netip.ParseAddr(r.line.host); strings.ContainsAny(r.line.host, " /@:[]") && notAddress != nil {
+		return nil, monolith.Invalid("config.host", fmt.Sprintf("%q is not the name or address of a host", r.line.host), "without port and scheme: the port has a field of its own")
 	}
 	var err error
 	if r.from, err = mail.ParseAddress(c.text("from")); err != nil {
@@ -80,6 +83,7 @@ func newRelay(c *config, o Options) (*relay, error) {
 		}
 	}
 	_, r.domain, _ = strings.Cut(r.from.Address, "@")
+	o.Record.hide(r.secrets...)
 	return r, r.transport(c)
 }
 
@@ -89,62 +93,31 @@ func (r *relay) transport(c *config) error {
 	if err != nil {
 		return err
 	}
-	usual := map[string]int{"none": 25, "starttls": 587, "tls": 465}
-	mode := c.text("tls")
-	r.client = []gomail.Option{gomail.WithPort(cmp.Or(port, usual[mode])), gomail.WithHELO(cmp.Or(r.options.Hostname, "localhost")),
-		gomail.WithoutNoop()}
-	trust := &tls.Config{ServerName: cmp.Or(c.text("server_name"), r.host), MinVersion: tls.VersionTLS12}
+	l := &r.line
+	l.mode = c.text("tls")
+	l.port = cmp.Or(port, map[string]int{"none": 25, "starttls": 587, "tls": 465}[l.mode])
+	l.hello = cmp.Or(r.options.Hostname, "localhost")
+	l.trust = &tls.Config{ServerName: cmp.Or(c.text("server_name"), l.host), MinVersion: tls.VersionTLS12}
 	if pem := c.text("ca"); pem != "" {
-		trust.RootCAs = x509.NewCertPool()
-		if !trust.RootCAs.AppendCertsFromPEM([]byte(pem)) {
+		l.trust.RootCAs = x509.NewCertPool()
+		if !l.trust.RootCAs.AppendCertsFromPEM([]byte(pem)) {
 			return monolith.Invalid("config.ca", "there is no certificate in this text", "PEM, beginning with -----BEGIN CERTIFICATE-----")
 		}
-	}
-	r.client = append(r.client, gomail.WithTLSConfig(trust))
-	switch mode {
-	case "tls":
-		r.client = append(r.client, gomail.WithSSL())
-	case "starttls":
-		r.client = append(r.client, gomail.WithTLSPolicy(gomail.TLSMandatory))
-	default:
-		r.client = append(r.client, gomail.WithTLSPolicy(gomail.NoTLS))
 	}
 	user, password := c.text("user"), c.secret("password")
 	switch auth := c.text("auth"); {
 	case auth == "none":
 	case user == "" || password == "":
 		return monolith.Invalid("config.user", "a login needs a user and a password", "give both, or choose the login none")
-	case mode == "none" && r.host != "localhost" && !strings.HasPrefix(r.host, "127.") && r.host != "::1":
+	case l.mode == "none" && l.host != "localhost" && !strings.HasPrefix(l.host, "127.") && l.host != "::1":
 		return monolith.Invalid("config.tls", "the password would go over the network unencrypted", "choose starttls or tls")
 	default:
-		how := map[string]gomail.SMTPAuthType{"plain": gomail.SMTPAuthPlain, "login": gomail.SMTPAuthLogin}[auth]
-		if mode == "none" {
-			how = map[string]gomail.SMTPAuthType{"plain": gomail.SMTPAuthPlainNoEnc, "login": gomail.SMTPAuthLoginNoEnc}[auth]
-		}
-		r.client = append(r.client, gomail.WithSMTPAuth(how), gomail.WithUsername(user), gomail.WithPassword(password))
-	}
-	if r.options.Record != nil {
-		r.options.Record.hide(c.secrets()...)
-		r.client = append(r.client, gomail.WithDebugLog(), gomail.WithLogger(smtpLog{r.options.Record}))
+		// Encryption lies below the library, which must not ask for it.
+		how := map[string]gomail.SMTPAuthType{"plain": gomail.SMTPAuthPlainNoEnc, "login": gomail.SMTPAuthLoginNoEnc}[auth]
+		r.login = []gomail.Option{gomail.WithSMTPAuth(how), gomail.WithUsername(user), gomail.WithPassword(password)}
 	}
 	return nil
 }
-
-// smtpLog writes the dialogue with a relay. The library leaves the data of a login out of it.
-type smtpLog struct{ d *Dialogue }
-
-func (l smtpLog) write(m log.Log) {
-	sign := "<"
-	if m.Direction == log.DirClientToServer {
-		sign = ">"
-	}
-	l.d.say(sign, "%s", fmt.Sprintf(m.Format, m.Messages...))
-}
-
-func (l smtpLog) Debugf(m log.Log) { l.write(m) }
-func (l smtpLog) Infof(m log.Log)  { l.write(m) }
-func (l smtpLog) Warnf(m log.Log)  { l.write(m) }
-func (l smtpLog) Errorf(m log.Log) { l.write(m) }
 
 func (r *relay) Send(ctx context.Context, n *Notice) (string, error) {
 	m, err := r.message(ctx, n)
@@ -226,21 +199,43 @@ func messageID(key string) string {
 	return "monolith." + hex.EncodeToString(sum[:12])
 }
 
-// deliver hands a mail to the relay.
-func (r *relay) deliver(ctx context.Context, m *gomail.Msg) (string, error) {
+// quitTime is how long a relay that took a mail may take to say goodbye.
+const quitTime = 5 * time.Second
+
+// deliver hands a mail to the relay and gives what it said when it took it, which often names the mail in its queue.
+func (r *relay) deliver(ctx context.Context, m *gomail.Msg) (answer string, err error) {
 	ctx, stop := context.WithTimeout(ctx, mostTime)
 	defer stop()
 	end, _ := ctx.Deadline()
-	client, err := gomail.NewClient(r.host, append(slices.Clone(r.client), gomail.WithTimeout(max(time.Millisecond, time.Until(end))))...)
+	dial := func(dialing context.Context, _, _ string) (net.Conn, error) {
+		conn, err := r.line.dial(dialing)
+		if err == nil {
+			context.AfterFunc(ctx, func() { conn.Close() }) // whichever way this ends, nobody waits on it any more
+		}
+		return conn, err
+	}
+	client, err := gomail.NewClient(r.line.host, append(slices.Clone(r.login), gomail.WithPort(r.line.port), gomail.WithHELO(r.line.hello), gomail.WithTLSPolicy(gomail.NoTLS),
+		gomail.WithoutNoop(), gomail.WithoutRset(), gomail.WithDialContextFunc(dial), gomail.WithTimeout(max(time.Millisecond, time.Until(end))))...)
 	if err != nil {
 		return "", Permanent(fmt.Errorf("notify: mail: %w", err))
 	}
+	var talk *smtp.Client
 	// The library waits for each answer anew and looks at ctx only while it connects; who waits here does not wait longer.
-	if err := within(ctx, func() error { return client.DialAndSendWithContext(ctx, m) }); err != nil {
+	err = within(ctx, func() (err error) {
+		if talk, err = client.DialToSMTPClientWithContext(ctx); err != nil {
+			return err
+		}
+		return client.SendWithSMTPClient(talk, m)
+	})
+	if err != nil {
 		r.options.Record.say("*", "%v", err)
 		return "", mailError(err)
 	}
-	return "taken by " + r.host, nil
+	// The mail is taken. Whatever becomes of the goodbye, it must not be sent again.
+	if err := errors.Join(talk.UpdateDeadline(quitTime), client.CloseWithSMTPClient(talk)); err != nil {
+		r.options.Record.say("*", "%v", err)
+	}
+	return "taken by " + r.line.host + ": " + oneLine(masked("250 "+m.ServerResponse(), r.secrets), 300), nil
 }
 
 // mailError tells whether a relay will refuse again. 5yz is its word for that; everything else may pass.

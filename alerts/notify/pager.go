@@ -16,7 +16,8 @@ import (
 const pagerLength = 140
 
 func pagerKind() Kind {
-	return Kind{Name: "pager", Title: "pager", Help: "A mail of at most 140 ASCII characters, for gateways to pagers and short messages.", make: newPager, Fields: relayFields}
+	return Kind{make: newPager, ChannelKind: monolith.ChannelKind{
+		Name: "pager", Title: "pager", Help: "A mail of at most 140 ASCII characters, for gateways to pagers and short messages.", Fields: relayFields}}
 }
 
 type pager struct{ *relay }

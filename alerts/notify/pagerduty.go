@@ -16,10 +16,10 @@ import (
 const pagerDutyAddress = "https://events.pagerduty.com/v2/enqueue"
 
 func pagerDutyKind() Kind {
-	return Kind{Name: "pagerduty", Title: "PagerDuty", Help: "Triggers, acknowledges and resolves incidents (events API, version 2).", make: newPagerDuty, Fields: []Field{
+	return Kind{make: newPagerDuty, ChannelKind: monolith.ChannelKind{Name: "pagerduty", Title: "PagerDuty", Keyed: true, Help: "Triggers, acknowledges and resolves incidents (events API, version 2).", Fields: []monolith.ChannelField{
 		{Name: "routing_key", Title: "Routing key", Help: "The integration key of a service, Events API v2: 32 characters", Secret: true, Required: true},
 		{Name: "url", Title: "Address", Help: "Of the events API; another one for the EU region", Default: pagerDutyAddress, Place: true},
-	}}
+	}}}
 }
 
 type pagerDuty struct {

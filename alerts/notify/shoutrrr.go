@@ -14,10 +14,11 @@ import (
 )
 
 func shoutrrrKind() Kind {
-	return Kind{Name: "shoutrrr", Title: "chat or push", Help: "Slack, Discord, Telegram, Teams, Matrix, Mattermost, Rocket.Chat, Zulip, ntfy, Gotify, Pushover, Opsgenie and others.", make: newShoutrrr, Fields: []Field{
+	const help = "Slack, Discord, Telegram, Teams, Matrix, Mattermost, Rocket.Chat, Zulip, ntfy, Gotify, Pushover, Opsgenie and others."
+	return Kind{make: newShoutrrr, ChannelKind: monolith.ChannelKind{Name: "shoutrrr", Title: "chat or push", Help: help, Fields: []monolith.ChannelField{
 		{Name: "url", Title: "Address", Secret: true, Required: true,
 			Help: "As shoutrrr writes it: slack://hook:TOKEN@webhook, discord://TOKEN@ID, telegram://TOKEN@telegram?chats=@channel, ntfy://ntfy.sh/TOPIC"},
-	}}
+	}}}
 }
 
 // withdrawn are services that write here and not to somebody, or that have a kind of their own.

@@ -18,12 +18,12 @@ import (
 )
 
 func webhookKind() Kind {
-	return Kind{Name: "webhook", Title: "webhook", Help: "Posts each notice as JSON to an address of yours, signed.", make: newWebhook, Fields: []Field{
+	return Kind{make: newWebhook, ChannelKind: monolith.ChannelKind{Name: "webhook", Title: "webhook", Keyed: true, Help: "Posts each notice as JSON to an address of yours, signed.", Fields: []monolith.ChannelField{
 		{Name: "url", Title: "Address", Help: "Where to post, such as https://hooks.example/monolith", Required: true, Place: true},
 		{Name: "headers", Title: "Headers", Help: "Further headers, a line each: Name: value", Lines: true},
 		{Name: "key", Title: "Signing key", Secret: true, Help: "Signs each message: X-Monolith-Signature: t=TIME,v1=HMAC-SHA256 of TIME, a dot and the body, in hex"},
 		{Name: "token", Title: "Bearer token", Secret: true, Help: "Sent as Authorization: Bearer …"},
-	}}
+	}}}
 }
 
 type webhook struct {
