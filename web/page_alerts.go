@@ -110,6 +110,7 @@ func (s *Server) alertsPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	rows = slices.DeleteFunc(rows, func(a alertRow) bool { return d.Filter.Level != "" && a.Level.String() != d.Filter.Level })
 	d.Shown = len(rows)
+	rows = foldSame(rows)
 	if len(rows) > alertsOfPage {
 		d.More, rows = len(rows)-alertsOfPage, rows[:alertsOfPage]
 	}

@@ -258,9 +258,14 @@ func TestAlertsOfOneRuleAreOneRow(t *testing.T) {
 	for i := range 4 {
 		ids = append(ids, x.alerts.open(&x.store.servers[i/3], "lag", monolith.LevelWarn, noon.Add(time.Duration(i)*time.Minute)))
 	}
-	body := x.html(t, "/").body
-	if n := strings.Count(body, `<td class="a-level">`); n != 2 || !strings.Contains(body, "2 more of this rule here") || !strings.Contains(body, "Acknowledge all") {
-		t.Errorf("%d rows", n)
+	for _, page := range []string{"/", "/alerts", "/alerts?by=server", "/alerts?by=rule"} {
+		body := x.html(t, page).body
+		if n := strings.Count(body, `<td class="a-level">`); n != 2 || !strings.Contains(body, "2 more of this rule here") || !strings.Contains(body, "Acknowledge all") {
+			t.Errorf("%s: %d rows", page, n)
+		}
+	}
+	if body := x.html(t, "/alerts").body; !strings.Contains(body, "<b>4</b> open") {
+		t.Error("what is folded is not counted")
 	}
 	if got := x.post(t, fmt.Sprintf("/alerts/%d/do/ack", ids[2]), "also", fmt.Sprint(ids[0]), "also", fmt.Sprint(ids[1]), "also", "9999"); got.Code != http.StatusSeeOther {
 		t.Errorf("%d", got.Code)
@@ -273,7 +278,8 @@ func TestAlertsOfOneRuleAreOneRow(t *testing.T) {
 	if got := x.post(t, fmt.Sprintf("/alerts/%d/do/ack", ids[2]), "also", "x"); got.Code != http.StatusNotFound {
 		t.Errorf("%d", got.Code)
 	}
-	// One that nobody has seen is not hidden under those that are acknowledged.
+	// Those that nobody has seen are not hidden under those that are acknowledged.
+	x.alerts.open(&x.store.servers[0], "lag", monolith.LevelInfo, noon)
 	x.alerts.open(&x.store.servers[0], "lag", monolith.LevelInfo, noon)
 	if n := strings.Count(x.html(t, "/").body, `<td class="a-level">`); n != 3 {
 		t.Errorf("%d rows, want 3", n)

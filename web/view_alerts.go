@@ -65,23 +65,24 @@ func rollUp(alerts []monolith.Alert) []alertRow {
 	return rows
 }
 
-// foldSame puts alerts of one rule on one server, which have one remedy, under the first of them; those that follow from
-// others are shown where these are.
+// foldSame puts alerts of one rule on one server, which have one remedy, under the first of them: what somebody has
+// acknowledged and what nobody has each for itself, or the one would hide the other. What has others below it stays as it is.
 func foldSame(rows []alertRow) []alertRow {
-	first := map[monolith.AlertKey]int{}
+	type part struct {
+		monolith.AlertKey
+		acked bool
+	}
+	first := map[part]int{}
 	out := rows[:0]
 	for _, r := range rows {
-		key := monolith.AlertKey{Server: r.Server, Rule: r.Rule}
-		at, there := first[key]
-		// What somebody works on already must not hide what nobody has seen.
-		if !there || len(r.Children) > 0 || out[at].Acked() != r.Acked() {
-			if !there {
-				first[key] = len(out)
-			}
-			out = append(out, r)
+		key := part{monolith.AlertKey{Server: r.Server, Rule: r.Rule}, r.Acked()}
+		if at, there := first[key]; there && len(r.Children) == 0 {
+			out[at].Same = append(out[at].Same, r.Alert)
 			continue
+		} else if !there {
+			first[key] = len(out)
 		}
-		out[at].Same = append(out[at].Same, r.Alert)
+		out = append(out, r)
 	}
 	return out
 }
