@@ -41,13 +41,13 @@ func (s *Server) maintenanceCalendar(w http.ResponseWriter, r *http.Request) err
 	}
 	cal := ics.NewCalendarFor("Monolith")
 	cal.SetMethod(ics.MethodPublish)
-	cal.SetXWRCalName(cleanXML("Monolith: maintenance" + narrowed(names, group)))
+	cal.SetXWRCalName(cleanTitle("Monolith: maintenance" + narrowed(names, group)))
 	for i := range windows {
 		if place, ok := placeOf(&windows[i], servers, wanted, group); ok {
 			s.addOccurrences(r, cal, &windows[i], place)
 		}
 	}
-	body := cal.Serialize()
+	body := cal.Serialize(ics.WithNewLineWindows) // RFC 5545 wants CRLF, the library writes what the system likes
 	sum := fnv.New64a()
 	sum.Write([]byte(body))
 	h := w.Header()
@@ -97,7 +97,7 @@ func (s *Server) addOccurrences(r *http.Request, cal *ics.Calendar, m *monolith.
 			return
 		}
 		// The same id each time: a calendar that reads again changes its entry and makes no second one.
-		e := cal.AddEvent(s.feedID("maintenance", m.ID) + ":" + strconv.FormatInt(from.Unix(), 10))
+		e := cal.AddEvent(s.feedID("maintenance", strconv.FormatInt(m.ID, 10)) + ":" + strconv.FormatInt(from.Unix(), 10))
 		e.SetDtStampTime(from.UTC())
 		e.SetStartAt(from.UTC())
 		e.SetEndAt(to.UTC())
@@ -105,8 +105,8 @@ func (s *Server) addOccurrences(r *http.Request, cal *ics.Calendar, m *monolith.
 		if title == "" {
 			title = "Maintenance"
 		}
-		e.SetSummary(cleanXML(title + ": " + place))
-		e.SetLocation(cleanXML(place))
+		e.SetSummary(cleanTitle(title + ": " + place))
+		e.SetLocation(cleanTitle(place))
 		e.SetURL(s.absolute(r, s.link("quiet")))
 		if !to.After(at) {
 			return

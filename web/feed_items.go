@@ -15,12 +15,12 @@ import (
 )
 
 // feedID makes an id that stays the same for ever: a tag URI of this installation.
-func (s *Server) feedID(kind string, id int64) string {
+func (s *Server) feedID(kind, id string) string {
 	where := s.cfg.Instance
 	if where == "" {
 		where = "local"
 	}
-	return "tag:" + where + ".monolith.invalid,2026:" + kind + ":" + strconv.FormatInt(id, 10)
+	return "tag:" + where + ".monolith.invalid,2026:" + kind + ":" + id
 }
 
 // alertItem is an alert as an item of a feed.
@@ -46,7 +46,7 @@ func (s *Server) alertItem(r *http.Request, a *monolith.Alert) (*feeds.Item, err
 		title = "Closed: " + title
 	}
 	address := s.absolute(r, s.link("alerts", strconv.FormatInt(int64(a.ID), 10)))
-	return s.item("feed_alert", "alert", int64(a.ID), title, address, a.Opened, updated, feedAlert{Alert: a, Where: where, Address: address})
+	return s.item("feed_alert", s.feedID("alert", strconv.FormatInt(int64(a.ID), 10)), title, address, a.Opened, updated, feedAlert{Alert: a, Where: where, Address: address})
 }
 
 // feedAlert is what the template of an alert's item shows.
@@ -69,7 +69,7 @@ func (s *Server) changeItem(r *http.Request, server *monolith.Server, c *monolit
 		title = fmt.Sprintf("%s: %s is gone, it was %s", server.Name, name, shorten(c.From, 60))
 	}
 	address := s.absolute(r, s.link("servers", server.Name, "changes"))
-	return s.item("feed_change", "change", c.ID, title, address, c.At, c.At, feedChange{Change: c, Server: server, Name: name, Address: address})
+	return s.item("feed_change", s.feedID("change", strconv.FormatInt(c.ID, 10)), title, address, c.At, c.At, feedChange{Change: c, Server: server, Name: name, Address: address})
 }
 
 // feedChange is what the template of a change's item shows.
@@ -81,14 +81,14 @@ type feedChange struct {
 }
 
 // item puts an item together; its content is the template's HTML.
-func (s *Server) item(template, kind string, id int64, title, address string, created, updated time.Time, data any) (*feeds.Item, error) {
+func (s *Server) item(template, id, title, address string, created, updated time.Time, data any) (*feeds.Item, error) {
 	var content bytes.Buffer
 	if err := feedTemplates().ExecuteTemplate(&content, template, data); err != nil {
 		return nil, fmt.Errorf("web: feed: %w", err)
 	}
 	title = cleanTitle(title)
 	return &feeds.Item{
-		Id: s.feedID(kind, id), IsPermaLink: "false", Title: title, Link: &feeds.Link{Href: address, Type: "text/html"},
+		Id: id, IsPermaLink: "false", Title: title, Link: &feeds.Link{Href: address, Type: "text/html"},
 		Description: cleanXML(content.String()), Content: cleanXML(content.String()), Created: created, Updated: updated,
 	}, nil
 }

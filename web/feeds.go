@@ -57,7 +57,13 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := &feed{self: s.absolute(r, r.URL.RequestURI())}
+	// Whichever name this server is reached by, and however the address is written, it is one feed.
+	narrow := url.Values{"server": names}
+	if group != "" {
+		narrow.Set("group", group)
+	}
+	f := &feed{self: s.absolute(r, r.URL.RequestURI()), home: s.feedHome(r, name, narrow)}
+	f.Id = s.feedID("feed", name) + question(narrow)
 	kept := feedKey{self: f.self}
 	if name == "changes" {
 		err = s.changeFeed(r, f, servers, group)
@@ -117,6 +123,30 @@ type feed struct {
 	home string // the page with the same things
 }
 
+// question writes parameters as they stand in an address; "" without any.
+func question(q url.Values) string {
+	if text := q.Encode(); text != "" {
+		return "?" + text
+	}
+	return ""
+}
+
+// feedHome gives the address of the page that shows what a feed tells, as far as pages can be narrowed to it.
+func (s *Server) feedHome(r *http.Request, name string, narrow url.Values) string {
+	servers := narrow["server"]
+	if name == "changes" {
+		if len(servers) == 1 {
+			return s.absolute(r, s.link("servers", servers[0], "changes"))
+		}
+		return s.absolute(r, s.link()+question(url.Values{"group": narrow["group"]}))
+	}
+	q := url.Values{"level": {name}, "group": narrow["group"]}
+	if len(servers) == 1 {
+		q["server"] = servers
+	}
+	return s.absolute(r, s.link("alerts")+question(q))
+}
+
 // narrowed says in a title what a feed is narrowed to.
 func narrowed(servers []string, group string) string {
 	parts := slices.Clone(servers)
@@ -166,7 +196,6 @@ func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, q mon
 	if err != nil {
 		return err
 	}
-	f.home = s.absolute(r, s.link("alerts")+"?level="+level.String())
 	f.Title = "Monolith: " + level.String()
 	f.Description = "Alerts of the level " + level.String() + ": one entry each, updated when it changes and closes."
 	for _, id := range ids {
@@ -204,7 +233,6 @@ func (s *Server) changeFeed(r *http.Request, f *feed, servers []monolith.ServerI
 	if err != nil {
 		return err
 	}
-	f.home = s.absolute(r, s.link("changes"))
 	f.Title = "Monolith: changes"
 	f.Description = "Variables of the watched servers that were changed."
 	for i := range changes {
@@ -304,9 +332,6 @@ func writeAtom(f *feed) ([]byte, string, error) {
 	doc := atomDocument{Space: "http://www.w3.org/2005/Atom", Title: atom.Title, ID: f.Id, Updated: f.Updated.UTC().Format(time.RFC3339),
 		Subtitle: atom.Subtitle, Author: "Monolith", Entries: atom.Entries,
 		Links: []feedLink{{f.self, "self", kind}, {f.home, "alternate", "text/html"}}}
-	if doc.ID == "" {
-		doc.ID = f.self
-	}
 	body, err := xml.Marshal(doc)
 	return append([]byte(xmlHeader), body...), kind + "; charset=utf-8", err
 }

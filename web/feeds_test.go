@@ -2,12 +2,15 @@ package web
 
 import (
 	"context"
+	"encoding/xml"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	ics "github.com/arran4/golang-ical"
 	"github.com/mmcdole/gofeed"
@@ -118,6 +121,46 @@ func TestFeeds(t *testing.T) {
 	}
 }
 
+// A feed is one and the same by whichever name the server is reached, and names the page with the same things, which is there.
+func TestFeedIsOne(t *testing.T) {
+	t.Parallel()
+	x, server := feedSite(t)
+	for path, want := range map[string][2]string{
+		"/feeds/critical.atom":                                       {"critical", "/alerts?level=critical"},
+		"/feeds/warn.atom?group=/acme/":                              {"warn?group=acme", "/alerts?group=acme&level=warn"},
+		"/feeds/info.atom?server=" + url.QueryEscape(server.Name):    {"info?server=" + url.QueryEscape(server.Name), "/alerts?level=info&server=" + url.QueryEscape(server.Name)},
+		"/feeds/changes.atom":                                        {"changes", "/"},
+		"/feeds/changes.atom?group=acme":                             {"changes?group=acme", "/?group=acme"},
+		"/feeds/changes.atom?server=" + url.QueryEscape(server.Name): {"changes?server=" + url.QueryEscape(server.Name), "/servers/" + url.PathEscape(server.Name) + "/changes"},
+	} {
+		w := x.get(t, path)
+		var f struct {
+			ID   string `xml:"id"`
+			Link []struct {
+				Rel  string `xml:"rel,attr"`
+				Href string `xml:"href,attr"`
+			} `xml:"link"`
+		}
+		if err := xml.Unmarshal([]byte(w.body), &f); err != nil {
+			t.Fatal(err)
+		}
+		if f.ID != "tag:abc123.monolith.invalid,2026:feed:"+want[0] {
+			t.Errorf("%s: id %q", path, f.ID)
+		}
+		for _, l := range f.Link {
+			if l.Rel != "alternate" {
+				continue
+			}
+			if l.Href != "http://localhost:8080"+want[1] {
+				t.Errorf("%s: its page is %q, want %q", path, l.Href, want[1])
+			}
+			if page := x.get(t, strings.TrimPrefix(l.Href, "http://localhost:8080"), "Accept", "text/html"); page.Code != http.StatusOK {
+				t.Errorf("%s: its page %q gives %d", path, l.Href, page.Code)
+			}
+		}
+	}
+}
+
 func TestFeedOfChanges(t *testing.T) {
 	t.Parallel()
 	x, server := feedSite(t)
@@ -186,7 +229,7 @@ func TestMaintenanceCalendar(t *testing.T) {
 	t.Parallel()
 	x, server := feedSite(t)
 	x.alerts.windows = []monolith.MaintenanceWindow{
-		{ID: 1, Title: "Upgrade\r\nATTENDEE:evil", Server: server.ID, Start: noon.Add(time.Hour), Duration: 2 * time.Hour},
+		{ID: 1, Title: "Upgrade\r\nATTENDEE:evil " + strings.Repeat("ü数", 40), Server: server.ID, Start: noon.Add(time.Hour), Duration: 2 * time.Hour},
 		{ID: 2, Group: "other", Start: noon.Add(-time.Hour), Duration: 30 * time.Minute},
 		{ID: 3, Start: noon.Add(24 * time.Hour), Duration: time.Hour},
 	}
@@ -197,6 +240,11 @@ func TestMaintenanceCalendar(t *testing.T) {
 		}
 		if strings.Contains(w.body, "\nATTENDEE") {
 			t.Errorf("a title became a line of its own:\n%s", w.body)
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(w.body, "\r\n"), "\r\n") {
+			if len(line) > 75 || strings.ContainsAny(line, "\r\n") || !utf8.ValidString(line) {
+				t.Errorf("%s: a line that RFC 5545 does not allow: %q", path, line)
+			}
 		}
 		cal, err := ics.ParseCalendar(strings.NewReader(w.body))
 		if err != nil {
