@@ -131,6 +131,13 @@ func (c *compiler) head(e *ruleEntry, r *Rule, fail func(string, error) error) e
 	default:
 		return fail("every", monolith.Invalid("", quoted(e.Every)+" is not an interval", "slow or poll"))
 	}
+	switch {
+	case e.Scope != "" && e.Scope != scopeHost:
+		return fail("scope", monolith.Invalid("", quoted(e.Scope)+" is not a scope", "host, or none"))
+	case e.Scope == scopeHost && e.Needs.Source != sourceHost:
+		return fail("scope", monolith.Invalid("", "a rule about the machine needs what is read of it", "needs: {source: host}"))
+	}
+	r.ofHost = e.Scope == scopeHost
 	for _, w := range []span{e.Window} {
 		if time.Duration(w) > 366*24*time.Hour {
 			return fail("window", monolith.Invalid("", "a window is at most 366 days long"))

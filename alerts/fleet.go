@@ -97,22 +97,33 @@ type causes struct {
 	network *monolith.Alert                       // nil: not open
 	down    map[monolith.ServerID]*monolith.Alert // open alerts of RuleUnreachable
 	source  func(a *monolith.Alert) monolith.ServerID
+	leader  func(a *monolith.Alert) *monolith.Alert // of those of one machine that are about the same; nil: none
 }
 
-// parent finds the alert that speaks for another one, or nil: the monitor's network before a server, a server before
-// what is on it, a dead source before the channels of its replicas.
+// parent finds the alert that speaks for another one, or nil: the monitor's network before a machine, a machine before its
+// servers, a server before what is on it, a dead source before the channels of its replicas, and of what several servers
+// say about one machine the first before the others.
 func (c *causes) parent(a *monolith.Alert) *monolith.Alert {
 	switch {
 	case a.Rule == RuleNetwork:
 		return nil
-	case a.Rule == RuleUnreachable:
+	case a.Rule == RuleUnreachable && c.network != nil:
 		return c.network
+	case a.Rule == RuleUnreachable:
+		return c.ofMachine(a)
 	}
 	if down := c.down[a.Server]; down != nil {
 		return down
 	}
 	if id := c.source(a); id != 0 && id != a.Server {
 		return c.down[id]
+	}
+	return c.ofMachine(a)
+}
+
+func (c *causes) ofMachine(a *monolith.Alert) *monolith.Alert {
+	if l := c.leader(a); l != a {
+		return l
 	}
 	return nil
 }

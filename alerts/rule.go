@@ -30,6 +30,7 @@ type Rule struct {
 	window time.Duration
 	warmup time.Duration
 	poll   bool
+	ofHost bool // about the machine itself: one alert speaks for all servers on it
 	lets   []*quantity
 	// limits are the names of limits, of all conditions.
 	limits     []string

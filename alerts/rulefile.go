@@ -29,6 +29,7 @@ type ruleEntry struct {
 	Plan     []string          `yaml:"plan,omitempty"`
 	About    string            `yaml:"about"`
 	Each     string            `yaml:"each,omitempty"`
+	Scope    string            `yaml:"scope,omitempty"`
 	Rows     string            `yaml:"rows,omitempty"`
 	Only     string            `yaml:"only,omitempty"`
 	Name     string            `yaml:"name,omitempty"`

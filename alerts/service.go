@@ -59,6 +59,7 @@ type Service struct {
 	saved    map[monolith.ServerID]time.Time // when a server's memory was last written
 	longRead map[monolith.ServerID]time.Time
 	network  bool
+	faded    map[monolith.AlertID]fade
 	checked  time.Time // of the fleet
 }
 
@@ -88,7 +89,7 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	engine.SetEvery(cfg.Every)
 	return &Service{cfg: cfg, log: cfg.Log, now: cfg.Now, engine: engine, builtin: cat,
 		servers: map[monolith.ServerID]*monolith.Server{}, open: map[monolith.AlertKey]*monolith.Alert{},
-		saved: map[monolith.ServerID]time.Time{}, longRead: map[monolith.ServerID]time.Time{}}, nil
+		saved: map[monolith.ServerID]time.Time{}, longRead: map[monolith.ServerID]time.Time{}, faded: map[monolith.AlertID]fade{}}, nil
 }
 
 // Engine gives the engine.
@@ -144,6 +145,7 @@ func (s *Service) Load(ctx context.Context) error {
 			s.network = true
 		}
 	}
+	s.loadFades(s.now())
 	return nil
 }
 

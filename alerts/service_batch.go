@@ -61,7 +61,7 @@ func (b *builder) take(t *Transition) {
 	case t.Kind == monolith.EventOpened && a == nil:
 		a = t.Alert
 		s.open[t.Key] = a
-		b.addReplicas(a)
+		b.addOthers(a)
 		b.quieten(a)
 		b.event(a, t.Kind, "", t.Text, b.quiet(a))
 	case a == nil:
@@ -70,6 +70,7 @@ func (b *builder) take(t *Transition) {
 		quiet := b.quiet(a)
 		a.Closed, a.Reason, a.Unknown = b.at, t.Reason, ""
 		delete(s.open, t.Key)
+		s.noteFade(a, b.at)
 		b.event(a, t.Kind, "", t.Text, quiet)
 	case t.Kind == monolith.EventFlapping:
 		a.Flapping = true
@@ -90,15 +91,19 @@ func (b *builder) take(t *Transition) {
 		a.Level, a.Peak, a.Changed, a.Unknown = t.To, max(a.Peak, t.To), b.at, ""
 		if t.Alert != nil {
 			a.Title, a.Summary, a.Text, a.Formula, a.Values, a.Remedy = t.Alert.Title, t.Alert.Summary, t.Alert.Text, t.Alert.Formula, t.Alert.Values, t.Alert.Remedy
-			b.addReplicas(a)
+			b.addOthers(a)
 		}
 		b.quieten(a)
 		b.event(a, kind, "", t.Text, b.quiet(a))
 	}
 }
 
-// addReplicas names the replicas of a server that can't be reached.
-func (b *builder) addReplicas(a *monolith.Alert) {
+// addOthers names the other servers that an alert concerns: those on the same machine, and the replicas of a server that
+// can't be reached.
+func (b *builder) addOthers(a *monolith.Alert) {
+	if words := b.s.hostWords(a); words != "" {
+		a.Text += " " + words
+	}
 	if a.Rule != RuleUnreachable {
 		return
 	}
@@ -132,7 +137,7 @@ func (b *builder) silencedUntil(a *monolith.Alert) time.Time {
 
 // quiet gives why nobody is told of an alert now; "" when people are.
 func (b *builder) quiet(a *monolith.Alert) string {
-	if parent := b.s.causes().parent(a); parent != nil {
+	if parent := b.s.causes(b.at).parent(a); parent != nil {
 		return "told by " + quoted(parent.Title) + " of " + quotedOr(parent.ServerName, "Monolith itself")
 	}
 	if a.Parent != 0 {
@@ -152,7 +157,7 @@ func (b *builder) quiet(a *monolith.Alert) string {
 
 // cause gives the alert that speaks for another one, or nil.
 func (b *builder) cause(a *monolith.Alert) *monolith.Alert {
-	if parent := b.s.causes().parent(a); parent != nil {
+	if parent := b.s.causes(b.at).parent(a); parent != nil {
 		return parent
 	}
 	return b.s.byID(a.Parent)
@@ -166,7 +171,7 @@ func quotedOr(s, other string) string {
 }
 
 // causes gathers what speaks for other alerts. s.mu is held.
-func (s *Service) causes() *causes {
+func (s *Service) causes(at time.Time) *causes {
 	c := &causes{network: s.open[monolith.AlertKey{Rule: RuleNetwork}], down: map[monolith.ServerID]*monolith.Alert{}}
 	for key, a := range s.open {
 		if key.Rule == RuleUnreachable {
@@ -178,6 +183,17 @@ func (s *Service) causes() *causes {
 			return 0
 		}
 		return s.engine.SourceOf(a.Server, a.Instance)
+	}
+	var leaders map[hostThing]*monolith.Alert // worked out when one is asked for
+	c.leader = func(a *monolith.Alert) *monolith.Alert {
+		thing, ok := s.hostThingOf(a)
+		if !ok {
+			return nil
+		}
+		if leaders == nil {
+			leaders = s.leaders(c, at)
+		}
+		return leaders[thing]
 	}
 	return c
 }
@@ -200,15 +216,20 @@ func (b *builder) saves(id monolith.ServerID) {
 func (s *Service) reparent(ctx context.Context, at time.Time) {
 	s.mu.Lock()
 	b := newBuilder(s, at)
-	c := s.causes()
+	c := s.causes(at)
 	for _, key := range s.sortedOpen() {
 		a := s.open[key]
+		if !s.isWatched(key.Server) {
+			continue // it closes now, with its server
+		}
 		var id monolith.AlertID
 		if parent := c.parent(a); parent != nil {
 			if parent.ID == 0 {
 				continue // the store has not given it one yet
 			}
 			id = parent.ID
+		} else if s.fades(a, at) {
+			continue
 		}
 		if a.Parent == id {
 			continue

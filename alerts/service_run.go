@@ -72,6 +72,7 @@ func (s *Service) lookAfter(ctx context.Context) {
 		s.readLong(ctx, id, now)
 	}
 	s.writing.Lock()
+	s.reparent(ctx, now)
 	s.flush(ctx)
 	s.writing.Unlock()
 }
