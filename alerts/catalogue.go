@@ -103,6 +103,9 @@ func LoadOwn(f File) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.file.Rules) == 0 {
+		return nil, &LoadError{File: f.Name, Reason: "there is no rule in it", Cure: `the file begins with "rules:", and each rule with "- id:"`}
+	}
 	s.own = true
 	return loadSources(builtin.base, nil, []*source{s}, nil)
 }

@@ -12,6 +12,7 @@ import (
 
 	"monolith"
 	"monolith/formula"
+	"monolith/graph"
 )
 
 // ruleID is the form of a rule's id.
@@ -55,6 +56,9 @@ func (c *compiler) rule(e *ruleEntry, own bool, fail func(path string, err error
 	sc := c.baseScope(window)
 	r := &Rule{id: e.ID, entry: *e, own: own, window: window, set: -1, graph: e.Graph}
 	sc.rule = r
+	if e.Graph != "" && !slices.ContainsFunc(graph.Catalogue(), func(g *graph.Graph) bool { return g.ID == e.Graph }) {
+		return nil, fail("graph", monolith.Invalid("", quoted(e.Graph)+" is no graph of the catalogue", "the last part of a graph's address is its name"))
+	}
 	if err := c.head(e, r, fail); err != nil {
 		return nil, err
 	}

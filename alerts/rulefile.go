@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -283,6 +284,7 @@ type source struct {
 
 // readSource decodes a rule file strictly.
 func readSource(name string, text []byte) (*source, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // editors of Windows put it in front
 	s := &source{name: name, yaml: text}
 	if len(text) > maxFile {
 		return nil, &LoadError{File: name, Reason: "the file is longer than 1 MiB"}
@@ -293,10 +295,30 @@ func readSource(name string, text []byte) (*source, error) {
 	if i := bytes.IndexAny(text, "&*"); i >= 0 && hasAlias(text) {
 		return nil, &LoadError{File: name, Line: 1 + bytes.Count(text[:i], []byte("\n")), Reason: "anchors and aliases are not used in rule files", Cure: "write the text out"}
 	}
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&s.file); err != nil && !errors.Is(err, io.EOF) {
+	dec := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := dec.Decode(&s.file); err != nil && !errors.Is(err, io.EOF) {
 		return nil, yamlError(name, err)
 	}
+	// A second document would be left out without a word.
+	if err := dec.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, &LoadError{File: name, Line: secondDocument(text), Reason: "the file holds more than one YAML document", Cure: "remove the --- and write all rules in one list"}
+	}
 	return s, nil
+}
+
+// secondDocument gives the line of the mark that begins the second YAML document.
+func secondDocument(text []byte) int {
+	line, begun := 0, false
+	for l := range bytes.Lines(text) {
+		line++
+		mark := bytes.HasPrefix(l, []byte("---"))
+		if mark && begun {
+			return line
+		}
+		bare := bytes.TrimSpace(l)
+		begun = begun || mark || len(bare) > 0 && bare[0] != '#'
+	}
+	return 0
 }
 
 // tooDeep gives the line at which brackets nest deeper than any rule needs: the YAML parser recurses.
@@ -337,6 +359,24 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
+// yamlWord says what to write for a Go type.
+func yamlWord(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64, reflect.Int:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "a mapping"
+	case reflect.Pointer:
+		return yamlWord(t.Elem())
+	}
+	return "a text"
+}
+
+// yamlError keeps the line of a mistake that the YAML decoder found.
 func yamlError(name string, err error) error {
 	e := &LoadError{File: name, Reason: err.Error()}
 	var own *nodeError
@@ -352,6 +392,11 @@ func yamlError(name string, err error) error {
 	}
 	if strings.HasPrefix(e.Reason, "unknown field") {
 		e.Cure = "docs/rules.md lists the keys"
+	} else if misfit, ok := errors.AsType[*yaml.TypeError](err); ok { // its own words are Go's types
+		word := yamlWord(misfit.DstType)
+		e.Reason, e.Cure = yamlWord(misfit.SrcType)+" stands where "+word+" is needed", "write "+word
+	} else if own == nil {
+		e.Cure = "docs/rules.md says how a rule file is written, and has an example"
 	}
 	return e
 }

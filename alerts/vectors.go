@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,10 @@ type Vector struct {
 func ReadVectors(text []byte) ([]Vector, error) {
 	var out []Vector
 	if err := json.Unmarshal(text, &out); err != nil {
+		if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+			line := 1 + bytes.Count(text[:min(int(bad.Offset), len(text))], []byte("\n"))
+			return nil, fmt.Errorf("alerts: read vectors: line %d: %w", line, err)
+		}
 		return nil, fmt.Errorf("alerts: read vectors: %w", err)
 	}
 	for i := range out {

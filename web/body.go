@@ -90,6 +90,8 @@ func jsonWord(t reflect.Type) string {
 		return "true or false"
 	case reflect.String:
 		return "a text"
+	case reflect.Float64:
+		return "a number"
 	case reflect.Slice:
 		return "a list"
 	case reflect.Struct, reflect.Map:

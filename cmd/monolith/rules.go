@@ -85,6 +85,9 @@ func (c *rulesTestCommand) Run(con console) error {
 		}
 	}
 	fmt.Fprintf(con.out, "%d tests, %d failed\n", len(results), failed)
+	if len(results) == 0 {
+		fmt.Fprintln(con.out, "The rules are well written, but none has a test.") // a file without rules was refused
+	}
 	if failed > 0 {
 		return errTests
 	}
@@ -110,7 +113,10 @@ func (c *rulesTestCommand) vectors(cat *alerts.Catalogue) ([]alerts.TestResult, 
 	}
 	list, err := alerts.ReadVectors(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("worked values: %s: %w", c.Vectors, err)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("worked values: %s: there are none in it", c.Vectors)
 	}
 	table, err := alerts.BuiltinVectorTable()
 	if c.Inputs != "" {
