@@ -123,11 +123,17 @@ type Alert struct {
 	AckNote  string    `json:"ack_note,omitempty"`
 	Owner    string    `json:"owner,omitempty"` // who took it
 	TakenAt  time.Time `json:"taken_at,omitzero"`
-	Silenced time.Time `json:"silenced_until,omitzero"` // by a silence on the alert or a wider one; zero: not
+	Silenced time.Time `json:"silenced_until,omitzero"` // by a silence on the alert or a wider one; zero: not, UntilClosed: without another end
 }
 
 // Open reports whether the alert is open.
 func (a *Alert) Open() bool { return a.Closed.IsZero() }
+
+// UntilClosed is the Silenced of an alert that is silenced until it closes: no other moment is as late.
+func UntilClosed() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
+
+// SilencedUntilClosed reports whether the alert's silence has no other end than the alert's own.
+func (a *Alert) SilencedUntilClosed() bool { return !a.Silenced.Before(UntilClosed()) }
 
 // AlertValue is one named quantity of a rule.
 type AlertValue struct {

@@ -11,9 +11,6 @@ import (
 	"monolith"
 )
 
-// forEver is until when an alert is silenced that is silenced until it closes.
-func forEver() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
-
 // builder makes the batch of one moment. Its methods are called with Service.mu held, but saves.
 type builder struct {
 	s      *Service
@@ -130,7 +127,7 @@ func (b *builder) silencedUntil(a *monolith.Alert) time.Time {
 	case s == nil:
 		return time.Time{}
 	case s.To.IsZero():
-		return forEver()
+		return monolith.UntilClosed()
 	}
 	return s.To
 }

@@ -174,7 +174,7 @@ func (s *Service) SilenceAlert(ctx context.Context, id monolith.AlertID, until t
 	s.mu.Unlock()
 	end := until
 	if end.IsZero() {
-		end = forEver()
+		end = monolith.UntilClosed()
 	}
 	return s.touch(ctx, id, monolith.EventSilenced, by, reason, func(a *monolith.Alert) {
 		if end.After(a.Silenced) {

@@ -76,7 +76,7 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 		w.Why = "not told, and it is over"
 	case a.Maintenance:
 		w.Why = "not told in maintenance; told when that is over, if it is still open then"
-	case a.Silenced.Year() >= forEver().Year():
+	case a.SilencedUntilClosed():
 		w.Why = "silenced until it closes"
 	case a.Silenced.After(now):
 		w.Told, w.At = true, s.hours.next(a.Silenced)

@@ -189,6 +189,10 @@ func TestPeopleActOnAlerts(t *testing.T) {
 			t.Errorf("%v: %d, until %v", way.fields, got.Code, now().Silenced)
 		}
 	}
+	x.alerts.edit(id, func(a *monolith.Alert) { a.Silenced = monolith.UntilClosed() })
+	if body := x.html(t, "/alerts").body; !strings.Contains(body, "silenced until it closes") {
+		t.Error("a silence without an end of its own is told as a date")
+	}
 	for _, end := range []string{"", "yesterday", "2026-03-14 11:00"} {
 		if got := x.post(t, at+"/do/silence", "until", "own", "end", end); got.Code != http.StatusBadRequest || !strings.Contains(got.body, `name="end"`) {
 			t.Errorf("%q: %d", end, got.Code)
@@ -257,6 +261,11 @@ func TestAlertsOfOneRuleAreOneRow(t *testing.T) {
 	var ids []monolith.AlertID
 	for i := range 4 {
 		ids = append(ids, x.alerts.open(&x.store.servers[i/3], "lag", monolith.LevelWarn, noon.Add(time.Duration(i)*time.Minute)))
+	}
+	for _, page := range []string{"/servers/db1", "/servers/db1/alerts"} {
+		if body := x.html(t, page).body; strings.Count(body, `<td class="a-level">`) != 1 || !strings.Contains(body, "2 more of this rule here") || !strings.Contains(body, "▲ 3") {
+			t.Errorf("%s does not fold", page)
+		}
 	}
 	for _, page := range []string{"/", "/alerts", "/alerts?by=server", "/alerts?by=rule"} {
 		body := x.html(t, page).body

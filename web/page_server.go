@@ -119,7 +119,7 @@ func (s *Server) overviewPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data := overview{serverPage: p, Open: s.openOf(p.Server.ID)}
+	data := overview{serverPage: p, Open: foldSame(s.openOf(p.Server.ID))}
 	if done := p.Param("done"); done == "added" || done == "saved" {
 		data.Twin, err = s.twin(r.Context(), &p.Server)
 		if err = data.unread(err, "whether the address is watched already"); err != nil {

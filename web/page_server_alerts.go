@@ -50,7 +50,7 @@ func (s *Server) showServerAlerts(w http.ResponseWriter, r *http.Request, status
 	if err != nil {
 		return err
 	}
-	d := serverAlertsTab{serverPage: p, Filter: r.URL.Query().Get("state"), Problem: bad, Open: s.openOf(p.Server.ID)}
+	d := serverAlertsTab{serverPage: p, Filter: r.URL.Query().Get("state"), Problem: bad, Open: foldSame(s.openOf(p.Server.ID))}
 	rules := map[string]monolith.RuleInfo{}
 	for _, rule := range s.alerts.Rules() {
 		rules[rule.ID] = rule

@@ -322,6 +322,7 @@ var alertFuncs = template.FuncMap{
 	"closeWord":    func(r monolith.CloseReason) string { return cmp.Or(closeWords[r], string(r)) },
 	"lasted":       lasted,
 	"isOpen":       func(a monolith.Alert) bool { return a.Open() },
+	"unending":     func(a monolith.Alert) bool { return a.SilencedUntilClosed() },
 	"externalLink": externalLink,
 	"number":       writeNumber,
 	"inUnit":       formatUnit,
