@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"monolith"
 	"monolith/formula"
@@ -132,12 +133,18 @@ func (s *Server) exportFieldsOf(ctx context.Context, names []string, servers []m
 		}
 		return seen[name]
 	}
+	if len(names) > maxFields {
+		return nil, refuseTooMuch("fields", fmt.Sprintf("%d fields are more than the %d of one export", len(names), maxFields))
+	}
 	fields := make([]exportField, 0, len(names))
 	for i, name := range names {
 		name = strings.TrimSpace(name)
 		where := fmt.Sprintf("fields[%d]", i)
 		if name == "" {
 			return nil, monolith.Invalid(where, "the field is empty", "names and formulas with commas between: server,version,rate(status.Questions)")
+		}
+		if slices.ContainsFunc(fields, func(f exportField) bool { return f.name == name }) {
+			return nil, monolith.Invalid(where, fmt.Sprintf("the field %s stands twice", name), "once is enough: receivers find it by its name")
 		}
 		if fact := exportFacts[name]; fact != nil {
 			fields = append(fields, exportField{name: name, fact: fact})
@@ -148,15 +155,18 @@ func (s *Server) exportFieldsOf(ctx context.Context, names []string, servers []m
 			return nil, fieldError(where, name, err)
 		}
 		field := exportField{name: name, formula: f, unit: f.Unit()}
-		if in := f.Inputs(); len(in) == 1 && in[0].Func == "" && in[0].Name == name {
-			field.metric = name
+		if in := f.Inputs(); len(in) == 1 && in[0].Func == "" && (name == in[0].Name || name == bracketed(in[0].Name)) {
+			field.metric = in[0].Name
 		}
 		fields = append(fields, field)
 	}
-	if len(fields) > maxFields {
-		return nil, refuseTooMuch("fields", fmt.Sprintf("%d fields are more than the %d of one export", len(fields), maxFields))
-	}
 	return fields, nil
+}
+
+// bracketed writes a name in its other form: status["Threads_running"].
+func bracketed(name string) string {
+	space, rest, _ := strings.Cut(name, ".")
+	return fmt.Sprintf("%s[%q]", space, rest)
 }
 
 // fieldError says what is wrong with a field that is neither a fact nor a formula.
@@ -167,7 +177,8 @@ func fieldError(where, name string, err error) error {
 	}
 	located := *bad
 	located.Field = where
-	if !strings.ContainsAny(name, ".(") {
+	word := !strings.ContainsFunc(name, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if word || strings.HasPrefix(name, "alerts.") {
 		located.Reason = fmt.Sprintf("there is no field %q", name)
 		located.Cure = "one of " + strings.Join(sortedKeys(exportFacts), ", ") + ", a name such as status.Threads_running, or a formula"
 		if near := nearest(name, sortedKeys(exportFacts)); near != "" {

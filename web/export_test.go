@@ -68,7 +68,7 @@ func validateXML(t *testing.T, body string) {
 	}
 }
 
-const someFields = "server,version,up,alerts.warn,status.Questions,status.Threads_running,status.Threads_running%20%2B%201,rate(status.Questions),variable.max_connections,avg_over(status.Threads_running,%20%2210m%22)"
+const someFields = "server,version,up,alerts.warn,status.Questions,status.Threads_running,status.Threads_running%20%2B%201,status%5B%22Questions%22%5D,rate(status.Questions),variable.max_connections,avg_over(status.Threads_running,%20%2210m%22)"
 
 func TestExportXML(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestExportXML(t *testing.T) {
 		}
 		if strings.HasPrefix(server.Name, "db1") {
 			want := map[string]string{"server": "db1 <&\uFFFD\uFFFD]]>", "version": "10.11.6-MariaDB", "up": "1", "alerts.warn": "1",
-				"status.Questions": "18446744073709551615", "variable.max_connections": "151"}
+				"status.Questions": "18446744073709551615", `status["Questions"]`: "18446744073709551615", "variable.max_connections": "151"}
 			for name, text := range want {
 				if values[name] != text {
 					t.Errorf("%s is %q, want %q", name, values[name], text)
@@ -229,7 +229,8 @@ func TestExportRefusals(t *testing.T) {
 		"xml": "fields", "xml?fields=": "fields", "xml?fields=server,": "fields[1]", "xml?fields=verson": "did you mean version", "xml?fields=server,status.Threads_runing": "Threads_running",
 		"xml?fields=rate(": "fields[0]", "xml?fields=server&at=-1h&from=-2h": "both a moment and a range", "xml?fields=version&from=-1h": "not over a range",
 		"xml?fields=status.Questions&from=-90000h&step=1s": "steps", "xml?fields=server&server=nobody": "nobody", "xml?fields=server&group=nowhere": "nowhere",
-		"xml?profile=none": "none", "pdf?fields=server": "xml, json or csv", "xml?fields=server&feilds=x": "fields", "json?fields=" + strings.Repeat("server,", 100) + "server": "101 fields",
+		"xml?profile=none": "none", "pdf?fields=server": "xml, json or csv",
+		"xml?fields=alerts.criticl": "did you mean alerts.critical", "json?fields=server,version,server": "stands twice", "xml?fields=1%2B": "ends too early", "xml?fields=server&feilds=x": "fields", "json?fields=" + strings.Repeat("server,", 100) + "server": "101 fields",
 	} {
 		w := x.get(t, "/api/v1/export."+path)
 		if w.Code < 400 || w.Code >= 500 || !strings.Contains(w.body, want) {
