@@ -94,6 +94,7 @@ func (s *serverState) compareVariables(before, now *monolith.Section, at time.Ti
 	if before == nil {
 		return
 	}
+	counted := keptByGalera(now)
 	for i, text := range now.Texts {
 		m := now.TextNames.At(i)
 		var was string
@@ -104,7 +105,7 @@ func (s *serverState) compareVariables(before, now *monolith.Section, at time.Ti
 		} else {
 			continue
 		}
-		if was == text || keptByServer(strings.TrimPrefix(m.Name, "variable.")) {
+		if was == text || keptByServer(strings.TrimPrefix(m.Name, "variable.")) || counted && strings.HasPrefix(m.Name, "variable.auto_increment_") {
 			continue
 		}
 		if len(s.varChanges) >= maxChanges {
@@ -127,6 +128,15 @@ func keptByServer(name string) bool {
 		}
 	}
 	return false
+}
+
+// keptByGalera reports whether the cluster sets the steps of AUTO_INCREMENT by the number of its nodes.
+func keptByGalera(variables *monolith.Section) bool {
+	on := func(name string) bool {
+		i := variables.TextNames.Index(monolith.Metric{Name: "variable." + name})
+		return i >= 0 && (variables.Texts[i] == "ON" || variables.Texts[i] == "1")
+	}
+	return on("wsrep_on") && on("wsrep_auto_increment_control")
 }
 
 // lastOf sorts the newest first.
