@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -319,16 +320,42 @@ func (c *compiler) level(entry *conditionEntry, cond *condition, sc *scopeOf) er
 	if t := e.f.Type(); t != formula.TypeText && t != formula.TypeAny {
 		return monolith.Invalid("", "a level is a text, this gives "+t.String(), `"info", "warn", "critical" or "ok"`)
 	}
-	for _, t := range tokens(entry.Level) {
-		if len(t) > 2 && t[0] == '"' {
-			switch word := strings.Trim(t, `"`); word {
-			case "crit", "warning", "error", "none", "Critical", "Warn", "Info", "OK":
-				return monolith.Invalid("", quoted(word)+" is not a level", `"info", "warn", "critical" or "ok"`)
-			}
-		}
+	if err := c.levelWords(e.f, sc); err != nil {
+		return err
 	}
 	cond.level = e
 	return nil
+}
+
+// levelWords refuses a formula that may give a text, itself or through a quantity, that is no level.
+func (c *compiler) levelWords(f *formula.Formula, sc *scopeOf) error {
+	for _, r := range f.Outcomes() {
+		if r.Local == "" {
+			if _, err := monolith.ParseLevel(r.Text); err != nil {
+				return &monolith.InvalidError{Column: r.Column, Reason: quoted(r.Text) + " is not a level", Cure: `"info", "warn", "critical" or "ok"`}
+			}
+			continue
+		}
+		q := sc.lets[r.Local]
+		if q == nil {
+			q = c.shared[r.Local]
+		}
+		if q != nil {
+			if err := c.levelWords(q.expr.f, sc); err != nil {
+				return &monolith.InvalidError{Column: r.Column, Reason: r.Local + ": " + reasonOf(err), Cure: `"info", "warn", "critical" or "ok"`}
+			}
+		}
+	}
+	return nil
+}
+
+// reasonOf gives what is wrong without the place, which is that of another formula.
+func reasonOf(err error) string {
+	var invalid *monolith.InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Reason
+	}
+	return err.Error()
 }
 
 func (c *compiler) clearing(entry *conditionEntry, r *Rule, cond *condition, sc *scopeOf, path string, fail func(string, error) error) error {

@@ -31,6 +31,15 @@ const goodFile = `rules:
   - {name: quiet, must_not_fire: true, set: {status.Questions: 1, status.Slow_queries: 0}, state: ok}
 `
 
+// goodCondition is the condition of goodFile.
+const goodCondition = `  - if: asked > limit.asked and share >= limit.share
+    limits:
+      info: {asked: 10, share: 1}
+      warn: {asked: 100, share: 5}
+    for: 5m
+    clear: {after: 15m, factor: 0.5}
+`
+
 func TestLoadErrors(t *testing.T) {
 	if _, err := Load(File{"a.yaml", []byte(goodFile)}); err != nil {
 		t.Fatalf("the good file: %v", err)
@@ -64,6 +73,9 @@ func TestLoadErrors(t *testing.T) {
 		{"bad bound", "  window: 15m", "  needs: {mysql: newer than 5}\n  window: 15m", []string{"a.yaml:6:", ">= 5.6.5"}},
 		{"unknown each", "  window: 15m", "  each: planet\n  window: 15m", []string{"a.yaml:6:", "planet"}},
 		{"unknown rows", "  window: 15m", "  each: thing\n  rows: planets\n  name: it.x\n  window: 15m", []string{"a.yaml:7:", "planets"}},
+		{"word that is no level", goodCondition, "  - {if: asked > 5, level: '\"bogus\"'}\n", []string{"a.yaml:11:", "bogus", "critical"}},
+		{"one of two words", goodCondition, "  - {if: asked > 5, level: 'share > 5 ? \"warn\" : \"bogus\"'}\n", []string{"a.yaml:11:", "bogus", "critical"}},
+		{"word through a quantity", "  when:\n" + goodCondition, "    how: {is: 'share > 5 ? \"warn\" : \"severe\"'}\n  when:\n  - {if: asked > 5, level: how}\n", []string{"a.yaml:12:", "how", "severe"}},
 		{"level and limits", "    for: 5m", "    level: warn\n    for: 5m", []string{"limits or a level"}},
 		{"alias", "  about: It costs.", "  about: &x It costs.", []string{"a.yaml:5:", "alias"}},
 	} {

@@ -109,6 +109,9 @@ func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transit
 	for _, instance := range s.instances[r.id] {
 		k := stateKey{r.id, instance}
 		if st := s.states[k]; st.mark != s.mark {
+			if instance == "" && there == 0 && st.level == monolith.LevelOK && st.conds == nil {
+				continue // it stood for the rule as a whole before, and does again
+			}
 			if st.level > monolith.LevelOK {
 				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, why))
 			}

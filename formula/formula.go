@@ -22,6 +22,7 @@ type Formula struct {
 	unit   *unit
 	inputs []Input
 	names  scopeNames
+	before int // characters that were put before the text: places in the tree count them
 }
 
 // Parse reads a formula whose names must stand in the built-in name table. Errors are

@@ -55,7 +55,7 @@ func parse(text string, scope *Scope, scoped bool) (*Formula, error) {
 		return nil, wrong(maxText, "", "the formula has %d characters, more than %d", n, maxText)
 	}
 	root, before, err := syntax(text, scoped)
-	f := &Formula{text: strings.TrimSpace(text), unit: &unit{columns: true}}
+	f := &Formula{text: strings.TrimSpace(text), unit: &unit{columns: true}, before: before}
 	b := &builder{scope: scope, scoped: scoped, names: &f.names, table: nameTable(), unit: f.unit}
 	if err == nil {
 		_, err = b.build(root)
