@@ -120,12 +120,12 @@ func InGroup(path, group string) bool {
 
 // Validate checks what people can get wrong and gives an [InvalidError] naming the field.
 func (s *Server) Validate() error {
-	if err := checkLabel("name", s.Name, 128); err != nil {
+	if err := CheckLabel("name", s.Name, 128); err != nil {
 		return err
 	}
 	if s.Group != "" {
 		for part := range strings.SplitSeq(s.Group, "/") {
-			if err := checkLabel("group", part, 64); err != nil {
+			if err := CheckLabel("group", part, 64); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func (s *Server) Validate() error {
 		return Invalid("tags", "a server has at most 50 tags")
 	}
 	for _, tag := range s.Tags {
-		if err := checkLabel("tags", tag, 64); err != nil {
+		if err := CheckLabel("tags", tag, 64); err != nil {
 			return err
 		}
 	}
@@ -193,8 +193,9 @@ func (s *Server) Validate() error {
 	return nil
 }
 
-// checkLabel refuses names that could not be told apart or shown on one line.
-func checkLabel(field, s string, most int) error {
+// CheckLabel refuses names that could not be told apart, shown on one line or stand in an address. most is in characters, field
+// what the [InvalidError] names.
+func CheckLabel(field, s string, most int) error {
 	switch {
 	case s == "" || strings.TrimSpace(s) != s:
 		return Invalid(field, "a name is not empty and neither begins nor ends with a space")

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,14 @@ func TestSubscriptionsAreChecked(t *testing.T) {
 	if err := CheckSubscription(&good); err != nil {
 		t.Fatal(err)
 	}
+	var bad *monolith.InvalidError
+	for _, name := range []string{"a\r\nBcc: b", "a\u202eb", "\xff", strings.Repeat("x", 129)} {
+		s := good
+		s.Name = name
+		if err := CheckSubscription(&s); !errors.As(err, &bad) || bad.Field != "name" {
+			t.Errorf("the name %q: %v", name, err)
+		}
+	}
 	for field, change := range map[string]func(*monolith.Subscription){
 		"name":     func(s *monolith.Subscription) { s.Name = " " },
 		"channel":  func(s *monolith.Subscription) { s.Channel = 0 },
@@ -100,7 +109,6 @@ func TestSubscriptionsAreChecked(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		var bad *monolith.InvalidError
 		if err := CheckSubscription(&s); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

@@ -3,7 +3,6 @@ package alerts
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"monolith"
@@ -26,9 +25,10 @@ const (
 // CheckSubscription refuses a subscription that makes no sense by itself. Whether its channel, servers, groups and rules are
 // there is for who keeps it to say.
 func CheckSubscription(s *monolith.Subscription) error {
+	if err := monolith.CheckLabel("name", s.Name, 128); err != nil {
+		return err
+	}
 	switch {
-	case strings.TrimSpace(s.Name) == "" || len([]rune(s.Name)) > 128:
-		return monolith.Invalid("name", "a subscription has a name of at most 128 characters")
 	case s.Channel == 0:
 		return monolith.Invalid("channel", "a subscription has a channel")
 	case s.Delay < 0 || s.Delay > maxSubscriptionDelay:

@@ -38,8 +38,8 @@ func (t *Telling) Channel(ctx context.Context, id int64) (monolith.Channel, erro
 // PutChannel checks and adds a channel (ID 0, set by the call) or changes one. A secret that is left out stays, unless the place
 // that it is sent to changes.
 func (t *Telling) PutChannel(ctx context.Context, c *monolith.Channel) error {
-	if strings.TrimSpace(c.Name) == "" || len([]rune(c.Name)) > 128 {
-		return monolith.Invalid("name", "a channel has a name of at most 128 characters")
+	if err := monolith.CheckLabel("name", c.Name, 128); err != nil {
+		return err
 	}
 	whole, err := t.whole(ctx, c)
 	if err != nil {

@@ -19,7 +19,8 @@ func TestChannelsAreChecked(t *testing.T) {
 	if err := d.tell.PutChannel(ctx, &c); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []monolith.Channel{{Name: "", Kind: "webhook"}, {Name: "x", Kind: "fax"}, {Name: "x", Kind: "webhook"}, {Name: "x", Kind: "mail", Config: map[string]string{"nosuch": "1"}}} {
+	for _, bad := range []monolith.Channel{{Name: "", Kind: "webhook"}, {Name: "x", Kind: "fax"}, {Name: "x", Kind: "webhook"}, {Name: "x", Kind: "mail", Config: map[string]string{"nosuch": "1"}},
+		{Name: "x\r\nBcc: y", Kind: "webhook", Config: c.Config}} {
 		if err := d.tell.PutChannel(ctx, &bad); !errors.Is(err, monolith.ErrInvalid) {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"monolith"
 )
 
@@ -92,7 +90,7 @@ func (s *Server) showExport(w http.ResponseWriter, r *http.Request) error {
 	if q := s.query(r); q.err != nil {
 		return q.err
 	}
-	p, err := s.profile(r.Context(), chi.URLParam(r, "name"))
+	p, err := s.profile(r.Context(), pathValue(r, "name"))
 	if err != nil {
 		return err
 	}
@@ -110,7 +108,7 @@ func (s *Server) putExport(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &v); err != nil {
 		return err
 	}
-	name := chi.URLParam(r, "name")
+	name := pathValue(r, "name")
 	if v.Name != "" && v.Name != name {
 		return monolith.Invalid("name", "the address names another profile", "leave it out")
 	}
@@ -130,6 +128,9 @@ func (s *Server) putExport(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) saveExport(ctx context.Context, v exportProfileView) (made bool, err error) {
 	if s.cfg.Exports == nil {
 		return false, refuse(http.StatusNotFound, kindNotFound, "profiles are not kept here", "")
+	}
+	if err := monolith.CheckLabel("name", v.Name, 128); err != nil {
+		return false, err
 	}
 	p, _, err := s.checkExport(ctx, v)
 	if err != nil {
@@ -178,7 +179,7 @@ func (s *Server) checkExport(ctx context.Context, v exportProfileView) (p monoli
 }
 
 func (s *Server) deleteExport(w http.ResponseWriter, r *http.Request) error {
-	name := chi.URLParam(r, "name")
+	name := pathValue(r, "name")
 	if _, err := s.profile(r.Context(), name); err != nil {
 		return err
 	}

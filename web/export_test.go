@@ -261,6 +261,23 @@ func TestExportProfiles(t *testing.T) {
 			t.Errorf("%s: %d %s", body, w.Code, w.body)
 		}
 	}
+	// A name is one part of an address, escaped.
+	if w := put("wall%2Fboard%20%C3%A9", `{"fields":["server"]}`); w.Code != http.StatusCreated || !strings.Contains(w.body, `"wall/board é"`) {
+		t.Errorf("%d %s", w.Code, w.body)
+	}
+	for _, path := range []string{"exports/wall%2Fboard%20%C3%A9", "export.json?profile=wall/board+%C3%A9"} {
+		if w := x.get(t, "/api/v1/"+path); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.body)
+		}
+	}
+	if w := x.do(t, http.MethodDelete, "/api/v1/exports/wall%2Fboard%20%C3%A9", ""); w.Code != http.StatusNoContent {
+		t.Errorf("delete: %d %s", w.Code, w.body)
+	}
+	for _, name := range []string{"a%0D%0Ab", "%20", "a%E2%80%AEb"} {
+		if w := put(name, `{"fields":["server"]}`); w.Code != http.StatusBadRequest || !strings.Contains(w.body, `"field":"name"`) {
+			t.Errorf("%s: %d %s", name, w.Code, w.body)
+		}
+	}
 	w := x.get(t, "/api/v1/export.xml?profile=board")
 	if w.Code != http.StatusOK || strings.Count(w.body, "<server ") != 1 || !strings.Contains(w.body, "<point ") {
 		t.Errorf("%d %s", w.Code, w.body)

@@ -178,3 +178,19 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// A preview shows what would be sent: a subject is one line, a pager's line is ASCII and short.
+func TestPreviewIsAsSent(t *testing.T) {
+	t.Parallel()
+	n := Examples()[0]
+	for _, c := range []struct{ name, body, want string }{
+		{"subject", "ACME {{.Title}}\r\nBcc: x@example.com", "ACME [CRIT] acme/prod/db3 Replication lag: 412 s > 300 s (eu2) Bcc: x@example.com"},
+		{"pager", "Größe → {{.Title}}\n" + strings.Repeat("x", 200), "Groesse -> [CRIT] acme/prod/db3 Replication lag: 412 s > 300 s (eu2) " + strings.Repeat("x", 69) + ".."},
+		{"pager", "", "CRIT acme/prod/db3 Replication lag: 412 s > 300 s (eu2) since 11:20Z"},
+	} {
+		got, err := Preview(c.name, c.body, n, &Options{Template: func(string) string { return "another" }})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v\nwant %q", c.name, got, err, c.want)
+		}
+	}
+}

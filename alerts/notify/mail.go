@@ -127,6 +127,9 @@ func (r *relay) Send(ctx context.Context, n *Notice) (string, error) {
 	return r.deliver(ctx, m)
 }
 
+// mostSubject is how many characters the subject of a mail has at most.
+const mostSubject = 250
+
 // message puts a mail together. Addresses and headers go through the library's encoders: nothing of a server's text can end one.
 func (r *relay) message(ctx context.Context, n *Notice) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
@@ -136,7 +139,7 @@ func (r *relay) message(ctx context.Context, n *Notice) (*gomail.Msg, error) {
 		m.ReplyToMailAddress(r.replyTo)
 	}
 	m.SetDateWithValue(r.options.now())
-	m.Subject(oneLine(written(&r.options, "subject", n, ""), 250))
+	m.Subject(oneLine(written(&r.options, "subject", n, ""), mostSubject))
 	r.thread(m, n, n.Key)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office answers
 	m.SetGenHeader("X-Monolith-Level", n.Level().String())

@@ -119,16 +119,14 @@ func cutASCII(text string, most int) string {
 
 // replaced are signs that have a spelling in ASCII.
 var replaced = strings.NewReplacer("→", "->", "≥", ">=", "≤", "<=", "–", "-", "—", "-", "…", "..", "•", "*", "×", "x", "°", "", "“", `"`, "”", `"`, "‘", "'", "’", "'",
-	"ß", "ss", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ä", "ae", "ö", "oe", "ü", "ue", "æ", "ae", "ø", "o", "Δ", "d", "µ", "u", "\u00a0", " ", "\u202f", " ")
+	"ß", "ss", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ä", "ae", "ö", "oe", "ü", "ue", "æ", "ae", "ø", "o", "Δ", "d", "µ", "u", "\u00a0", " ", "\u202f", " ", "\r\n", " ", "\n", " ", "\t", " ")
 
 // toASCII writes a text in ASCII: accents fall, what has no spelling becomes a question mark.
 func toASCII(text string) string {
 	var b strings.Builder
-	for _, r := range norm.NFD.String(replaced.Replace(visible(text))) {
+	for _, r := range norm.NFD.String(visible(replaced.Replace(text))) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
-		case r == '\t' || r == '\n':
-			b.WriteByte(' ')
 		case r >= ' ' && r < 0x7f:
 			b.WriteRune(r)
 		default:

@@ -169,8 +169,13 @@ func CheckTemplate(name, body string) error {
 	return nil
 }
 
-// Preview writes a notice with a template; body "" stands for the built-in one.
+// Preview writes a notice with a template as it would be sent; body "" stands for the built-in one.
 func Preview(name, body string, n *Notice, o *Options) (string, error) {
+	if body == "" && name == "pager" { // the built-in line is not cut, but put together so that it fits
+		builtIn := *o
+		builtIn.Template = nil
+		return pagerLine(&builtIn, n), nil
+	}
 	if body == "" {
 		body = BuiltIn(name)
 	}
@@ -182,7 +187,13 @@ func Preview(name, body string, n *Notice, o *Options) (string, error) {
 	if err != nil {
 		return "", templateError(err)
 	}
-	return visibleLines(text), nil
+	switch text = visibleLines(text); name {
+	case "subject":
+		return oneLine(text, mostSubject), nil
+	case "pager":
+		return cutASCII(text, pagerLength), nil
+	}
+	return text, nil
 }
 
 var errTooLong = errors.New("the text becomes too long")
