@@ -198,6 +198,11 @@ func TestPeopleActOnAlerts(t *testing.T) {
 			t.Errorf("%q: %d", end, got.Code)
 		}
 	}
+	// Where it is silenced until it closes the service gives the last year that can be written.
+	x.alerts.edit(id, func(a *monolith.Alert) { a.Silenced = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) })
+	if got := x.get(t, "/alerts"); !strings.Contains(got.body, "silenced until it closes") || strings.Contains(got.body, "9999") {
+		t.Error("the list of alerts names the year 9999")
+	}
 	x.alerts.edit(id, func(a *monolith.Alert) { a.Closed = noon })
 	if got := x.post(t, at+"/do/ack"); got.Code != http.StatusConflict || !strings.Contains(got.body, "The alert is closed.") {
 		t.Errorf("%d", got.Code)
