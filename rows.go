@@ -2,6 +2,7 @@ package monolith
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -85,6 +86,16 @@ const (
 	ThreadNo         ThreadState = "No"
 )
 
+// DelayBy says what told how far a channel is behind.
+type DelayBy string
+
+// What tells a delay, the best first.
+const (
+	ByHeartbeat DelayBy = "heartbeat" // a row that the source writes again and again
+	ByCommit    DelayBy = "commit"    // when the transaction that is being applied was committed
+	ByServer    DelayBy = "server"    // Seconds_Behind_Source
+)
+
 // Replica is one replication channel in normalised form: one row per Channel_Name or Connection_name
 // whatever the version calls its columns. Texts are masked.
 type Replica struct {
@@ -102,30 +113,54 @@ type Replica struct {
 	Lag               *int64 `json:"lag"`
 	SQLDelay          int64  `json:"sql_delay"`           // wanted delay in seconds
 	SQLRemainingDelay *int64 `json:"sql_remaining_delay"` // nil: not waiting
-	// Delay is max(0, Lag − SQLDelay), and nil where Lag is nil or a thread does not run.
-	Delay          *int64 `json:"delay"`
-	IOErrno        int    `json:"io_errno"`
-	IOError        string `json:"io_error"`
-	SQLErrno       int    `json:"sql_errno"`
-	SQLError       string `json:"sql_error"`
-	SourceLogFile  string `json:"source_log_file"`
-	ReadLogPos     int64  `json:"read_source_log_pos"`
-	RelaySourceLog string `json:"relay_source_log_file"`
-	ExecLogPos     int64  `json:"exec_source_log_pos"`
-	RelayLogFile   string `json:"relay_log_file"`
-	RelayLogPos    int64  `json:"relay_log_pos"`
-	RelaySpace     int64  `json:"relay_log_space"` // bytes
-	UntilCondition string `json:"until_condition"`
-	AutoPosition   bool   `json:"auto_position"` // Auto_Position=1, or MariaDB Using_Gtid other than No
-	GTIDMode       string `json:"gtid,omitempty"`
-	RetrievedGTID  string `json:"retrieved_gtid_set,omitempty"`
-	ExecutedGTID   string `json:"executed_gtid_set,omitempty"`
-	SSL            bool   `json:"ssl"`
+	// Delay is by how many seconds the channel is behind beyond SQLDelay, at least 0, by the best measure there is:
+	// DelayBy. It is nil where no measure tells, and while a thread does not run.
+	Delay          *int64  `json:"delay"`
+	DelayBy        DelayBy `json:"delay_by"` // "" where Delay is nil
+	IOErrno        int     `json:"io_errno"`
+	IOError        string  `json:"io_error"`
+	SQLErrno       int     `json:"sql_errno"`
+	SQLError       string  `json:"sql_error"`
+	SourceLogFile  string  `json:"source_log_file"`
+	ReadLogPos     int64   `json:"read_source_log_pos"`
+	RelaySourceLog string  `json:"relay_source_log_file"`
+	ExecLogPos     int64   `json:"exec_source_log_pos"`
+	RelayLogFile   string  `json:"relay_log_file"`
+	RelayLogPos    int64   `json:"relay_log_pos"`
+	RelaySpace     int64   `json:"relay_log_space"` // bytes
+	UntilCondition string  `json:"until_condition"`
+	AutoPosition   bool    `json:"auto_position"` // Auto_Position=1, or MariaDB Using_Gtid other than No
+	GTIDMode       string  `json:"gtid,omitempty"`
+	RetrievedGTID  string  `json:"retrieved_gtid_set,omitempty"`
+	ExecutedGTID   string  `json:"executed_gtid_set,omitempty"`
+	SSL            bool    `json:"ssl"`
 	// Filters are what of the source's changes is left out, in the server's words: "Replicate_Do_DB: shop; Replicate_Ignore_Table: …".
 	Filters string `json:"filters"`
 	// Missing lists the normalised fields whose column the server did not send though its version has
 	// it, or in which there was no number where one belongs: what depends on them cannot be evaluated.
 	Missing []string `json:"missing,omitempty"`
+}
+
+// Measure sets Delay and DelayBy from Lag and what else tells how far the channel is behind, in seconds; no value where
+// it does not. A commit of 0 is no measure: a moment without a transaction at hand says nothing about those that wait, be it for SQLDelay.
+func (r *Replica) Measure(heartbeat, commit Num) {
+	r.Delay, r.DelayBy = nil, ""
+	if r.IO != ThreadYes || r.SQL != ThreadYes || slices.Contains(r.Missing, "sql_delay") {
+		return
+	}
+	var behind int64
+	switch {
+	case !heartbeat.IsNone():
+		behind, r.DelayBy = int64(heartbeat.Float64()), ByHeartbeat
+	case commit.Float64() > 0:
+		behind, r.DelayBy = int64(commit.Float64()), ByCommit
+	case r.Lag != nil:
+		behind, r.DelayBy = *r.Lag, ByServer
+	default:
+		return
+	}
+	behind = max(0, behind-r.SQLDelay)
+	r.Delay = &behind
 }
 
 // Source gives the source as "host:port", with brackets around an address of IPv6.

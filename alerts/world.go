@@ -426,7 +426,11 @@ func (w *world) replicaMetrics(r *monolith.Replica, put func(name, instance stri
 	put("replica.sql_errno", r.Channel, float64(r.SQLErrno))
 	put("replica.sql_delay", r.Channel, float64(r.SQLDelay))
 	put("replica.relay_log_space", r.Channel, float64(r.RelaySpace))
-	for name, v := range map[string]*int64{"replica.lag": r.Lag, "replica.delay": r.Delay} {
+	lag := r.Lag
+	if r.IO != monolith.ThreadYes || r.SQL != monolith.ThreadYes { // as the collector has it
+		lag = nil
+	}
+	for name, v := range map[string]*int64{"replica.lag": lag, "replica.delay": r.Delay} {
 		if v != nil {
 			put(name, r.Channel, float64(*v))
 		} else {

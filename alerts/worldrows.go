@@ -113,9 +113,8 @@ func remarshal(from, to any) error {
 func (w *world) finishRows() {
 	for i := range w.rows.Replicas {
 		r := &w.rows.Replicas[i]
-		if r.Delay == nil && r.Lag != nil && r.IO == monolith.ThreadYes && r.SQL == monolith.ThreadYes {
-			d := max(0, *r.Lag-r.SQLDelay)
-			r.Delay = &d
+		if r.Delay == nil {
+			r.Measure(monolith.Num{}, monolith.Num{})
 		}
 	}
 	facts := monolith.AccountFacts{Identity: w.id, Now: w.at(), Hostname: w.id.Hostname, Account: "monolith@localhost"}

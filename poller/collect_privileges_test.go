@@ -150,13 +150,13 @@ func TestRealReplication(t *testing.T) {
 					}
 				}
 			}
-			r := until("running", func(r monolith.Replica) bool { return r.Delay != nil && *r.Delay == 0 })
-			if r.IO != monolith.ThreadYes || r.SQL != monolith.ThreadYes || r.SourcePort != primary.Port || len(r.Missing) > 0 || r.ReadLogPos == 0 {
+			r := until("running", func(r monolith.Replica) bool { return r.Lag != nil && *r.Lag == 0 })
+			if r.IO != monolith.ThreadYes || r.SQL != monolith.ThreadYes || r.SourcePort != primary.Port || len(r.Missing) > 0 || r.ReadLogPos == 0 || r.DelayBy != monolith.ByHeartbeat {
 				t.Errorf("healthy: %+v", r)
 			}
 			replica.Exec(t, "STOP SLAVE SQL_THREAD")
 			r = until("SQL thread stopped", func(r monolith.Replica) bool { return r.SQL == monolith.ThreadNo })
-			if r.IO != monolith.ThreadYes || r.Lag != nil || r.Delay != nil {
+			if r.IO != monolith.ThreadYes || r.Lag != nil || r.Delay != nil || r.DelayBy != "" {
 				t.Errorf("SQL thread stopped: %+v", r)
 			}
 			// A row that is there already breaks the applier; the value must not be shown.

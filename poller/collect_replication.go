@@ -78,16 +78,27 @@ func collectReplication(ctx context.Context, g *Gather) error {
 	}
 	rec := g.Recorder("replica")
 	rec.Number("channels", "", monolith.Uint(uint64(len(replicas))))
-	for i := range replicas {
-		recordReplica(rec, &replicas[i], more[i])
-	}
 	if len(replicas) == 0 && g.Identity.Flavour == monolith.Aurora {
 		if err := recordAuroraLag(ctx, g, rec); err != nil {
 			return err
 		}
 	}
-	if err := recordOtherLags(ctx, g, rec, replicas); err != nil {
+	lags, err := recordOtherLags(ctx, g, rec, replicas)
+	if err != nil {
 		return err
+	}
+	for i := range replicas {
+		r := &replicas[i]
+		commit := lags.commit[r.Channel]
+		if more[i].hasDelay {
+			commit = more[i].delay
+		}
+		heartbeat := lags.heartbeat
+		if r.Channel != "" && len(replicas) > 1 { // whose heartbeat it is, is not known
+			heartbeat = monolith.Num{}
+		}
+		r.Measure(heartbeat, commit)
+		recordReplica(rec, r, more[i])
 	}
 	if n := connectedReplicas(g); !n.IsNone() {
 		rec.Number("connected_replicas", "", n)
@@ -154,11 +165,6 @@ func replicaOf(row Row, id monolith.Identity, keepTexts bool) monolith.Replica {
 	r.IOState, r.SQLState = printable(r.IOState), printable(r.SQLState)
 	r.Filters = replicaFilters(row)
 	r.Missing = f.missing
-
-	if r.IO == monolith.ThreadYes && r.SQL == monolith.ThreadYes && r.Lag != nil && !slices.Contains(f.missing, "sql_delay") {
-		delay := max(0, *r.Lag-r.SQLDelay)
-		r.Delay = &delay
-	}
 	return r
 }
 

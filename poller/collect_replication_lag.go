@@ -10,30 +10,38 @@ import (
 	"monolith"
 )
 
+// otherLags are what is known beside Seconds_Behind_Source, in seconds.
+type otherLags struct {
+	commit    map[string]monolith.Num // by channel
+	heartbeat monolith.Num
+}
+
 // recordOtherLags records what Seconds_Behind_Source can't tell: it is measured against the source one step above,
 // stands still while the receiver is cut off, and jumps with long transactions. What an account may
 // not read is noted; the channels are recorded without it.
-func recordOtherLags(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+func recordOtherLags(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) (otherLags, error) {
+	var lags otherLags
 	if len(replicas) > 0 && has(g.Identity, since{mysql: v(5, 7, 9)}) && g.Identity.Flavour != monolith.Aurora {
 		what := "the number of retried transactions can't be read"
 		var err error
 		if has(g.Identity, since{mysql: v(8, 0, 1)}) {
 			what = "the commit-time delay, the busy workers and the number of retried transactions can't be read"
-			err = recordWorkers(ctx, g, rec, replicas)
+			lags.commit, err = recordWorkers(ctx, g, rec, replicas)
 		}
 		if err == nil {
 			err = recordRetries(ctx, g, rec, replicas)
 		}
 		if err := noteRefusal(g, err, what, grantPerformanceSchema(g.Identity, g.Account)); err != nil {
-			return err
+			return lags, err
 		}
 	}
 	if table := g.Server.HeartbeatTable; table != "" {
 		name := quoteTable(table)
-		err := recordHeartbeat(ctx, g, rec, name)
-		return noteRefusal(g, err, "the heartbeat table "+table+" can't be read", "GRANT SELECT ON "+name+" TO "+quoteAccount(g.Account)+";")
+		var err error
+		lags.heartbeat, err = recordHeartbeat(ctx, g, rec, name)
+		return lags, noteRefusal(g, err, "the heartbeat table "+table+" can't be read", "GRANT SELECT ON "+name+" TO "+quoteAccount(g.Account)+";")
 	}
-	return nil
+	return lags, nil
 }
 
 // noteRefusal turns an error that the server gave into a note; other errors end the collector.
@@ -53,18 +61,24 @@ func noteRefusal(g *Gather, err error, what, cure string) error {
 }
 
 // recordWorkers records per channel how long ago the oldest transaction being applied was committed at the server that it
-// comes from, and how many workers apply one.
-func recordWorkers(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) error {
+// comes from, and how many workers apply one. It gives the former. Sources before MySQL 8.0.1 and MariaDB don't tell when a
+// transaction was committed; then there is no value, not that of the idle workers.
+func recordWorkers(ctx context.Context, g *Gather, rec *Recorder, replicas []monolith.Replica) (map[string]monolith.Num, error) {
 	delays, busy := map[string]monolith.Num{}, map[string]monolith.Num{}
 	err := g.Session.Query(ctx, "SELECT CHANNEL_NAME AS channel_name, MAX(IF(APPLYING_TRANSACTION = '', 0,"+
-		" UNIX_TIMESTAMP(NOW(6)) - NULLIF(UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), 0))) AS delay,"+
+		" UNIX_TIMESTAMP(NOW(6)) - UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP))) AS delay,"+
+		" SUM(APPLYING_TRANSACTION <> '' AND UNIX_TIMESTAMP(APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP) = 0) AS untold,"+
 		" SUM(APPLYING_TRANSACTION <> '') AS busy FROM performance_schema.replication_applier_status_by_worker GROUP BY CHANNEL_NAME", func(row Row) error {
 		channel := printable(first(row.Text("channel_name")))
-		delays[channel], busy[channel] = clockSkew(row.Num("delay")), row.Num("busy")
+		busy[channel] = row.Num("busy")
+		if row.Num("untold").Float64() > 0 {
+			return nil
+		}
+		delays[channel] = clockSkew(row.Num("delay"))
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range replicas {
 		r := &replicas[i]
@@ -75,7 +89,7 @@ func recordWorkers(ctx context.Context, g *Gather, rec *Recorder, replicas []mon
 		rec.Number("commit_delay", r.Channel, delay)
 		rec.Number("busy_workers", r.Channel, workers)
 	}
-	return nil
+	return delays, nil
 }
 
 // clockSkew takes a negative delay for none: the clocks of the two servers differ.
@@ -104,7 +118,7 @@ func recordRetries(ctx context.Context, g *Gather, rec *Recorder, replicas []mon
 }
 
 // recordHeartbeat reads a table of the kind that pt-heartbeat writes: a time ts and the server_id of the writer.
-func recordHeartbeat(ctx context.Context, g *Gather, rec *Recorder, table string) error {
+func recordHeartbeat(ctx context.Context, g *Gather, rec *Recorder, table string) (monolith.Num, error) {
 	var lag monolith.Num
 	// ts is a text in pt-heartbeat's own table, 2026-11-30T12:00:00.5, and a time in others.
 	const ts = "CAST(REPLACE(MAX(ts), 'T', ' ') AS DATETIME)"
@@ -115,10 +129,10 @@ func recordHeartbeat(ctx context.Context, g *Gather, rec *Recorder, table string
 		return nil
 	})
 	if err != nil {
-		return err
+		return lag, err
 	}
 	rec.Number("heartbeat_lag", "", lag)
-	return nil
+	return lag, nil
 }
 
 // heartbeatSkew is by how many seconds a heartbeat may lie in the future, since clocks differ.

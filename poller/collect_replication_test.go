@@ -97,7 +97,7 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 	want := monolith.Replica{
 		SourceHost: "10.0.0.1", SourcePort: 3306, SourceUser: "repl", SourceUUID: "1eef6886-e592-11e4-a12f-84a6c8c6729e", SourceServerID: 7,
 		IO: monolith.ThreadYes, IOState: "Waiting for master to send event", SQL: monolith.ThreadYes, SQLState: "Reading event from the relay log",
-		Lag: &lag, SQLDelay: 3, Delay: &delay, SourceLogFile: "binlog.000012", ReadLogPos: 5000, RelaySourceLog: "binlog.000011", ExecLogPos: 4000,
+		Lag: &lag, SQLDelay: 3, Delay: &delay, DelayBy: monolith.ByServer, SourceLogFile: "binlog.000012", ReadLogPos: 5000, RelaySourceLog: "binlog.000011", ExecLogPos: 4000,
 		RelayLogFile: "relay.000003", RelayLogPos: 700, RelaySpace: 123456, UntilCondition: "None", AutoPosition: true, SSL: true,
 		RetrievedGTID: "1eef6886-e592-11e4-a12f-84a6c8c6729e:1-5",
 		ExecutedGTID:  "1eef6886-e592-11e4-a12f-84a6c8c6729e:1-5,2eef6886-e592-11e4-a12f-84a6c8c6729e:1",
@@ -118,7 +118,7 @@ func TestReplicationNormalisesEverySpelling(t *testing.T) {
 	} {
 		f := &fakeSession{answers: map[string]answer{c.statement: vertical(c.row)}}
 		if strings.Contains(c.statement, "REPLICA") || c.version == "8.0.21" {
-			f.answers[commitDelay] = applierDelay("", "0.25")
+			f.answers[commitDelay] = applierDelay("", "0")
 		}
 		newer := strings.Contains(c.statement, "REPLICA") || c.version == "8.0.21" || c.version == "5.7.44"
 		if newer {
@@ -390,6 +390,9 @@ func TestOtherLags(t *testing.T) {
 	snap, err := collect(t, replicationCollector(), server("8.4.0", ""), f, heartbeat)
 	if err != nil || len(snap.Problems) > 0 {
 		t.Fatal(err, snap.Problems)
+	}
+	if a := snap.Replicas[0]; a.DelayBy != monolith.ByCommit { // whose the heartbeat is, is not known
+		t.Errorf("of one of two channels: %+v", a)
 	}
 	wants(t, snap, map[string]string{"replica.channels": "2", "replica.commit_delay[a]": "1.5", "replica.commit_delay[b]": "none",
 		"replica.commit_delay[gone]": "absent", "replica.heartbeat_lag": "7", "replica.busy_workers[a]": "3", "replica.busy_workers[b]": "none",
