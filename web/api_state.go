@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,9 +62,20 @@ type valueView struct {
 	Name     string          `json:"name"` // with its namespace only where several are listed
 	Instance string          `json:"instance,omitempty"`
 	Value    json.RawMessage `json:"value"`
+	Said     string          `json:"said,omitempty"` // the server's own digits, where they are a small negative number in unsigned clothing
 	Kind     string          `json:"kind"`
 	Rate     *float64        `json:"rate,omitempty"` // per second between the last two polls, where the metric accumulates
 	At       time.Time       `json:"at"`
+}
+
+// digits writes a value as the server does, but for a gauge that is a small negative number in unsigned clothing.
+// 2^64−1 is also what servers write for "no limit", only not in a number of pages.
+func digits(metric string, n monolith.Num) string {
+	g := n.Gauge()
+	if n.Float64() > 0 && g < 0 && (g < -1 || strings.Contains(metric, "_pages_")) && monolith.KindOf(metric) == monolith.Gauge {
+		return strconv.FormatFloat(g, 'f', -1, 64)
+	}
+	return n.String()
 }
 
 // valuesOf lists the newest reading of every metric of a namespace, sorted by name.
@@ -79,7 +91,10 @@ func valuesOf(st *monolith.State, namespace string) []valueView {
 			}
 			v := valueView{Name: name, Instance: m.Instance, Kind: monolith.KindOf(m.Name).String(), At: at, Value: json.RawMessage("null")}
 			if n := sec.Nums[i]; !n.IsNone() {
-				v.Value = json.RawMessage(n.String())
+				value := digits(m.Name, n)
+				if v.Value = json.RawMessage(value); value != n.String() {
+					v.Said = n.String()
+				}
 			}
 			if monolith.KindOf(m.Name).Accumulates() {
 				if rate, ok := st.Rate(m); ok {
@@ -276,7 +291,7 @@ func (s *Server) channels(st *monolith.State) []monolith.Replica {
 	for i := range list {
 		rep := &list[i]
 		rep.IO, rep.SQL, rep.IOState, rep.SQLState = "", "", "", ""
-		rep.Lag, rep.Delay, rep.SQLRemainingDelay = nil, nil, nil
+		rep.Lag, rep.Delay, rep.DelayBy, rep.SQLRemainingDelay = nil, nil, "", nil
 	}
 	return list
 }

@@ -236,7 +236,7 @@ func valueCell(v *formula.Value) exportCell {
 	return exportCell{values: []exportValue{one(v)}}
 }
 
-// newest gives the newest reading of a name without instances from memory, as exactly as the server gave it, if it was
+// newest gives the newest reading of a name without instances from memory, as exactly as the server gave it (see digits), if it was
 // read in the last poll of its collector. ok is false where only history can tell.
 func newest(st *monolith.State, name string, now time.Time) (cell exportCell, ok bool) {
 	if st == nil || !st.OK {
@@ -245,7 +245,7 @@ func newest(st *monolith.State, name string, now time.Time) (cell exportCell, ok
 	m := monolith.Metric{Name: name}
 	limit := max(3*st.Interval, 2*monolith.DefaultInterval(monolith.ScheduleOf(name)))
 	if n, at, there := st.Value(m); there && now.Sub(at) <= limit {
-		return exportCell{values: []exportValue{{text: n.String(), isNumber: true}}}, true
+		return exportCell{values: []exportValue{{text: digits(name, n), isNumber: true}}}, true
 	}
 	if text, at, there := st.Text(m); there && now.Sub(at) <= limit {
 		return textCell(text), true
@@ -267,7 +267,7 @@ func newestNull(st *monolith.State, name string, now time.Time, limit time.Durat
 			}
 			v := exportValue{instance: m.Instance, isNumber: true, none: sec.Nums[i].IsNone()}
 			if !v.none {
-				v.text = sec.Nums[i].String()
+				v.text = digits(name, sec.Nums[i])
 			}
 			ok = ok || v.none
 			cell.plural = cell.plural || m.Instance != ""

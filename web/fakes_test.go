@@ -400,7 +400,7 @@ func poll(server monolith.ServerID, seq uint64, questions uint64, lag *int64) *m
 			{Collector: "variables", NumNames: variableNames, Nums: []monolith.Num{monolith.Uint(151)}, TextNames: monolith.NewNames(nil)},
 			{Collector: "self", NumNames: selfNames, Nums: []monolith.Num{monolith.Uint(5 * seq)}, TextNames: monolith.NewNames(nil)},
 		},
-		Rows:  monolith.Rows{Replicas: []monolith.Replica{{Channel: "", Lag: lag}}},
+		Rows:  monolith.Rows{Replicas: []monolith.Replica{{Channel: "", Lag: lag, Delay: lag}}},
 		Costs: []monolith.Cost{{Collector: "status", Took: 3 * time.Millisecond}},
 	}
 }

@@ -209,7 +209,7 @@ func TestXML(t *testing.T) {
 	}
 	got := x.get(t, where+"/status", "Accept", "application/xml;q=0.9, application/json;q=0.1")
 	wellFormed(t, "status", got.body)
-	for _, want := range []string{"<name>Innodb_buffer_pool_pages_misc</name><value>18446744073709551615</value>", `<value null="true"/>`, "evil &lt;script&gt;\uFFFD"} {
+	for _, want := range []string{"<name>Innodb_buffer_pool_pages_misc</name><value>-1</value>", `<value null="true"/>`, "evil &lt;script&gt;\uFFFD"} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the answer lacks %q: %s", want, got.body)
 		}

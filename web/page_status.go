@@ -204,8 +204,11 @@ func (d *statusTab) Expr(v statusRow) string {
 // Show writes a value as people read it: texts without quotes, numbers as they came.
 func (v valueView) Show() string { return unquoteJSON(v.Value) }
 
-// Words writes a large number in human units, for the tooltip; "" for a text and for a number that is short.
+// Words writes a large number in human units, or what the server wrote for a small negative one, for the tooltip; "" for a text and for a number that is short.
 func (v valueView) Words() string {
+	if v.Said != "" {
+		return "the server says " + v.Said
+	}
 	var n float64
 	if json.Unmarshal(v.Value, &n) != nil || math.Abs(n) < 1e5 {
 		return ""

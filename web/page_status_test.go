@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"net/http"
 	"regexp"
 	"strings"
@@ -46,6 +47,26 @@ func TestStatusIsComparedWithAnotherServer(t *testing.T) {
 		if got.Code != http.StatusOK || !strings.Contains(got.body, "There is no server &#34;db3&#34;. Did you mean") {
 			t.Errorf("%s beside a server that is not there: %d", tab, got.Code)
 		}
+	}
+}
+
+// A page gauge of −40 comes as 2^64−40 from some servers. It is shown as what it is, and no such number anywhere else.
+func TestSmallNegativesAreShownAsSuch(t *testing.T) {
+	x := newSite(t)
+	a := x.add(t, "db1", "")
+	snap := poll(a.ID, 1, 1000, nil)
+	snap.Sections[0].Nums[1], snap.Sections[0].Nums[2] = monolith.Uint(math.MaxUint64), monolith.Uint(math.MaxUint64-39)
+	x.poller.take(snap)
+	if got := cellsOf(t, x.html(t, "/servers/db1/status").body, "Innodb_buffer_pool_pages_misc"); got[0] != "-40" {
+		t.Errorf("on the page: %q", got)
+	}
+	if got := x.get(t, "/api/v1/servers/db1/status?name=Innodb_buffer_pool_pages_misc&name=Threads_running").body; !strings.Contains(got, `"value":-40,"said":"18446744073709551576"`) ||
+		!strings.Contains(got, `"name":"Threads_running","value":18446744073709551615,"kind"`) {
+		t.Errorf("in the API: %s", got)
+	}
+	if got := x.get(t, "/api/v1/export.json?fields=status.Innodb_buffer_pool_pages_misc,status.Threads_running").body; !strings.Contains(got, `_misc":-40`) ||
+		!strings.Contains(got, `_running":18446744073709551615`) {
+		t.Errorf("in an export: %s", got)
 	}
 }
 

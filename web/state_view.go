@@ -30,8 +30,8 @@ type stateView struct {
 	Connected *float64 `json:"threads_connected"`
 
 	MaxConnections *float64 `json:"max_connections"` // a setting: as last read
-	// Lag is that of the worst channel in seconds. It is nil, and LagUnknown set, when one channel does
-	// not know its lag: unknown is worse than any number.
+	// Lag is that of the worst channel in seconds beyond the delay that it is meant to keep. It is nil, and LagUnknown
+	// set, when nobody knows that of one channel, as while a thread does not run: unknown is worse than any number.
 	Lag        *float64 `json:"lag"`
 	LagUnknown bool     `json:"lag_unknown,omitempty"`
 	Channels   *int     `json:"channels"` // as last read; nil: never
@@ -86,18 +86,11 @@ func (v *stateView) readNow(st *monolith.State, now time.Time) {
 		v.LagUnknown = len(st.Replicas) > 0 // the status is read, replication is not
 		return
 	}
-	for i := range st.Replicas {
-		lag := st.Replicas[i].Lag
-		switch {
-		case lag == nil:
-			v.LagUnknown = true
-		case v.Lag == nil || float64(*lag) > *v.Lag:
-			seconds := float64(*lag)
-			v.Lag = &seconds
-		}
-	}
-	if v.LagUnknown {
-		v.Lag = nil
+	if worst := worstLag(st); worst.Known {
+		seconds := float64(worst.Seconds)
+		v.Lag = &seconds
+	} else {
+		v.LagUnknown = worst.Any
 	}
 }
 

@@ -131,6 +131,33 @@ func TestLastKnownValuesAreShownAsSuch(t *testing.T) {
 	}
 }
 
+// What tells a delay stands beside it, and the 0 of a server whose receiver does not run is no lag.
+func TestDelayNamesItsMeasure(t *testing.T) {
+	x := newSite(t)
+	s := x.add(t, "db2", "")
+	snap := replicaPoll(s.ID, 1, 100, "10.0.0.9")
+	for by, words := range map[monolith.DelayBy]string{monolith.ByHeartbeat: "the heartbeat table", monolith.ByCommit: "commit times", monolith.ByServer: "what the server says"} {
+		snap.Replicas[0].DelayBy = by
+		x.poller.take(snap)
+		if body := x.html(t, "/servers/db2/replication").body; !strings.Contains(body, "by "+words+"<") {
+			t.Errorf("the page does not say that a delay is told by %s", words)
+		}
+		if body := x.get(t, "/api/v1/servers/db2/replication").body; !strings.Contains(body, `"delay_by":"`+string(by)+`"`) {
+			t.Errorf("the API does not say that a delay is told by %s: %s", words, body)
+		}
+	}
+	snap = replicaPoll(s.ID, 2, 105, "10.0.0.9")
+	r := &snap.Replicas[0]
+	r.IO, r.Delay, r.IOErrno, r.IOError = monolith.ThreadNo, nil, 2005, "Unknown MySQL server host"
+	x.poller.take(snap)
+	if st := x.stateJSON(t, "db2"); st["lag"] != nil || st["lag_unknown"] != true {
+		t.Errorf("the lag without a receiver is %v, unknown %v", st["lag"], st["lag_unknown"])
+	}
+	if body := x.html(t, "/servers/db2/replication").body; !strings.Contains(body, "delay unknown") || !strings.Contains(body, "the server says 0, which means nothing") {
+		t.Error("the page shows the 0 of a server whose receiver does not run")
+	}
+}
+
 // Replication that can't be read any more, while the status can, is not known now either.
 func TestReplicationThatIsNoLongerRead(t *testing.T) {
 	x := newSite(t)

@@ -67,8 +67,15 @@ func TestWorstChannelSpeaksForTheServer(t *testing.T) {
 		{"a thread's column is missing", append([]monolith.Replica{unread}, ten...), lag{Any: true, Channel: "unread"}},
 		{"one broken among ten", append(append([]monolith.Replica{unknown}, ten...), broken), lag{Any: true, Stopped: true, Channel: "broken"}},
 	} {
-		if got := worstLag(&monolith.State{Rows: monolith.Rows{Replicas: c.list}}); got != c.want {
+		st := &monolith.State{At: now, Polled: now, OK: true, Up: true, Interval: 10 * time.Second, Rows: monolith.Rows{Replicas: c.list}}
+		if got := worstLag(st); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		// The API says the same: a stopped thread's 0 is no lag.
+		v := stateView{}
+		v.readNow(st, now)
+		if v.LagUnknown != (c.want.Any && !c.want.Known) || (v.Lag != nil) != c.want.Known || v.Lag != nil && *v.Lag != float64(c.want.Seconds) {
+			t.Errorf("%s: the API says %v, unknown %v", c.name, v.Lag, v.LagUnknown)
 		}
 	}
 	stopped := channel("", 0)

@@ -22,6 +22,7 @@ var viewFuncs = template.FuncMap{
 	"int":        func(n int) template.HTML { return human(float64(n), "") },
 	"age":        graph.Age,
 	"seconds":    func(s int64) string { return graph.Age(time.Duration(s) * time.Second) },
+	"delayBy":    delayBy,
 	"ms":         func(d time.Duration) string { return graph.Format(float64(d)/1e6, "ms") },
 	"plural":     plural,
 	"join":       strings.Join,
@@ -96,6 +97,17 @@ func short(n int, s string) string {
 		return s
 	}
 	return string(r[:n-1]) + "…"
+}
+
+// delayBy says in words what told a replica's delay.
+func delayBy(by monolith.DelayBy) string {
+	switch by {
+	case monolith.ByHeartbeat:
+		return "the heartbeat table"
+	case monolith.ByCommit:
+		return "commit times"
+	}
+	return "what the server says"
 }
 
 // dict makes the arguments of a shared part: dict "Name" .Name "Page" $.
