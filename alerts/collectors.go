@@ -73,6 +73,25 @@ func (s *serverState) trouble(collector string) (monolith.Problem, bool) {
 	return unsupported, unsupported.Collector != ""
 }
 
+// because says why something could not be read, with the statement that gives the right to it where that is what lacks.
+func because(p *monolith.Problem) string {
+	if strings.HasPrefix(p.Cure, "GRANT ") {
+		return p.Text + "; " + p.Cure
+	}
+	return p.Text
+}
+
+// leftOut says what a collector that works left out for want of a right, with the statement that gives it; "" when it is
+// not known to have left out anything.
+func (s *serverState) leftOut(collector string) string {
+	for i := range s.state.Problems {
+		if p := &s.state.Problems[i]; p.Collector == collector && p.Kind == monolith.ProblemPartial && strings.HasPrefix(p.Cure, "GRANT ") {
+			return because(p)
+		}
+	}
+	return ""
+}
+
 // settling is how long after the first poll that read the status every collector has had its turn: each runs at once
 // then. One that said nothing by then has nothing to say on this server.
 const settling = 2 * time.Minute

@@ -254,7 +254,7 @@ func (ev *evaluator) rows(set int) ([]formula.Row, formula.Scalar) {
 		return nil, ev.noRows(s.name)
 	}
 	if p, bad := ev.srv.trouble(s.collector); bad && p.Kind != monolith.ProblemUnsupported {
-		return nil, formula.Nothing(formula.LackFailed, "the list "+s.name+" could not be read: "+p.Text)
+		return nil, formula.Nothing(formula.LackFailed, "the list "+s.name+" could not be read: "+because(&p))
 	}
 	if !ev.rowsRead[set] {
 		ev.rowsRead[set] = true
@@ -287,11 +287,11 @@ func (ev *evaluator) noRows(set string) formula.Scalar {
 		if p.Kind == monolith.ProblemUnsupported {
 			return formula.Nothing(formula.LackAbsent, p.Text)
 		}
-		return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+p.Text)
+		return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+because(&p))
 	}
 	for _, p := range ev.srv.state.Problems { // it answered, but not with this
 		if p.Collector == collector && p.Kind == monolith.ProblemPartial {
-			return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+p.Text)
+			return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+because(&p))
 		}
 	}
 	if ev.srv.answered(collector, ev.at) {

@@ -194,7 +194,7 @@ func (ev *evaluator) collectorVerdict(name string) verdict {
 		if p.Kind == monolith.ProblemUnsupported {
 			return verdict{state: monolith.StateNotApplicable, why: p.Text}
 		}
-		return verdict{state: monolith.StateCannotEvaluate, why: "the collector " + name + " does not work: " + p.Text, failed: true}
+		return verdict{state: monolith.StateCannotEvaluate, why: "the collector " + name + " does not work: " + because(&p), failed: true}
 	}
 	return verdict{}
 }

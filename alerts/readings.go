@@ -339,7 +339,7 @@ func (ev *evaluator) unreadable(id int, slot *sectionSlot) string {
 	}
 	name := ev.cat.names[id]
 	if p, ok := ev.srv.trouble(slot.collector); ok && p.Kind != monolith.ProblemUnsupported {
-		return name + " could not be read: " + p.Text
+		return name + " could not be read: " + because(&p)
 	}
 	if limit := ev.srv.staleAfter(id); ev.at.Sub(slot.at) > limit {
 		return name + " was last read " + inWords(ev.at.Sub(slot.at).Truncate(time.Second)) + " ago"
@@ -365,7 +365,7 @@ func (ev *evaluator) missing(id int, instance string) formula.Scalar {
 		if p.Kind == monolith.ProblemUnsupported && !n.seen {
 			return formula.Nothing(formula.LackAbsent, p.Text)
 		}
-		return formula.Nothing(formula.LackFailed, label+" could not be read: "+p.Text)
+		return formula.Nothing(formula.LackFailed, label+" could not be read: "+because(&p))
 	}
 	if len(n.each) > 0 {
 		// Others are there: this instance is not.

@@ -119,7 +119,7 @@ func (ev *evaluator) executed() (monolith.GTIDSet, formula.Scalar) {
 		return monolith.GTIDSet{}, ev.noRows("gtids")
 	}
 	if p, bad := ev.srv.trouble("gtids"); bad && p.Kind != monolith.ProblemUnsupported {
-		return monolith.GTIDSet{}, formula.Nothing(formula.LackFailed, "the GTID sets could not be read: "+p.Text)
+		return monolith.GTIDSet{}, formula.Nothing(formula.LackFailed, "the GTID sets could not be read: "+because(&p))
 	}
 	return parseGTIDs(ev.state.GTIDs.Executed)
 }

@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"monolith"
@@ -173,10 +174,15 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 	if changed {
 		st.state, st.since = v.state, ev.at
 	}
-	if st.failed = v.failed; before != v.why {
+	if st.failed = v.failed; !sameReason(before, v.why) {
 		st.why, st.input = v.why, ""
 		if unknowable(v.state) {
 			st.input = inputOf(v.why)
+		}
+		if v.state == monolith.StateCannotEvaluate {
+			if more := ev.srv.leftOut(collectorOf(st.input)); more != "" && !strings.Contains(v.why, more) {
+				st.why += leftOutSign + more
+			}
 		}
 	}
 	switch v.state {
@@ -203,6 +209,15 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 		out = append(out, Transition{Key: ev.srv.key(key), At: ev.at, From: st.level, To: st.level})
 	}
 	return ev.move(r, st, key, eff, out)
+}
+
+// leftOutSign stands between a reason and what a collector left out.
+const leftOutSign = "; "
+
+// sameReason reports whether a reason that is kept, perhaps with what a collector left out behind it, is the one given now.
+func sameReason(kept, why string) bool {
+	rest, ok := strings.CutPrefix(kept, why)
+	return ok && (rest == "" || why != "" && strings.HasPrefix(rest, leftOutSign))
 }
 
 // unknowable reports whether a state keeps an alert open without knowing.

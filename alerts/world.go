@@ -37,9 +37,10 @@ type world struct {
 	signals map[monolith.Metric]*signal
 	rows    monolith.Rows
 	refused map[string]monolith.ProblemKind
-	lost    map[string]bool   // names that the server no longer sends
-	idle    map[string]bool   // collectors whose turn it is not
-	problem *monolith.Problem // of the connection
+	lost    map[string]bool    // names that the server no longer sends
+	idle    map[string]bool    // collectors whose turn it is not
+	problem *monolith.Problem  // of the connection
+	notes   []monolith.Problem // of collectors that work
 	history map[string]formula.Scalar
 	usual   map[string]float64
 	layouts map[string]*monolith.Names
@@ -282,6 +283,7 @@ func (w *world) take() *monolith.Snapshot {
 		snap.Identity = monolith.Identity{}
 		snap.Problems = append(snap.Problems, *w.problem)
 	}
+	snap.Problems = append(snap.Problems, w.notes...)
 	w.put(snap)
 	w.state = w.state.With(snap)
 	return snap

@@ -129,8 +129,10 @@ func (p *poll) finish(r *result) {
 			until = ps.backoffs[c.Name].until
 			problem.Cure = joinSentences(problem.Cure, "the next try is in "+shortDuration(wait))
 		}
+		p.noteDenial(c, problem.Kind == monolith.ProblemPrivilege)
 		r.snap.Problems = []monolith.Problem{problem}
 	} else {
+		p.noteDenial(c, false)
 		delete(ps.backoffs, c.Name)
 		p.snap.Sections = append(p.snap.Sections, r.snap.Sections...)
 		p.snap.Rows.Take(r.snap.Rows)

@@ -2,9 +2,12 @@ package poller
 
 import (
 	"context"
+	"hash/crc32"
 	"maps"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"monolith"
 )
@@ -17,6 +20,8 @@ type rights struct {
 	held  map[string]bool
 	// lessOn says that a right held globally is taken away on some schemas (partial_revokes, MySQL ≥ 8.0.16).
 	lessOn map[string]map[string]bool // schema → rights
+	// local stands for the rights on single schemas, tables and columns: it differs when they do.
+	local uint64
 }
 
 // has reports whether one of the rights is held; false where that is not known.
@@ -48,7 +53,7 @@ func (r rights) seesAllTables() bool {
 }
 
 func (r rights) equal(other rights) bool {
-	return r.known == other.known && maps.Equal(r.held, other.held) &&
+	return r.known == other.known && r.local == other.local && maps.Equal(r.held, other.held) &&
 		maps.EqualFunc(r.lessOn, other.lessOn, func(a, b map[string]bool) bool { return maps.Equal(a, b) })
 }
 
@@ -60,6 +65,7 @@ var grantOfRights = regexp.MustCompile("^(GRANT|REVOKE) ([A-Z0-9_, ]+?) ON (\\*|
 func (r *rights) addGrant(line string) {
 	m := grantOfRights.FindStringSubmatch(line)
 	if m == nil {
+		r.local += uint64(crc32.ChecksumIEEE([]byte(line))) // the order of lines says nothing
 		return
 	}
 	into := r.held
@@ -73,6 +79,7 @@ func (r *rights) addGrant(line string) {
 		}
 		into = r.lessOn[m[4]]
 	case m[1] != "GRANT" || m[3] != "*":
+		r.local += uint64(crc32.ChecksumIEEE([]byte(line)))
 		return
 	}
 	for _, name := range strings.Split(m[2], ",") {
@@ -106,6 +113,16 @@ func (s *session) readRights(ctx context.Context, u *use) (rights, error) {
 	if err != nil {
 		return rights{}, err
 	}
+	err = u.Query(ctx, localRights(grantee), func(row Row) error {
+		for i := range 3 {
+			n, _ := strconv.ParseUint(string(row.Bytes(i)), 10, 64)
+			r.local += n // NULL, of no rights, adds nothing
+		}
+		return nil
+	})
+	if err != nil {
+		return rights{}, err
+	}
 	if has(s.identity, since{mariadb: v(10, 0, 5)}) {
 		role := false
 		err := u.Query(ctx, "SELECT CURRENT_ROLE()", func(row Row) error {
@@ -123,16 +140,53 @@ func (s *session) readRights(ctx context.Context, u *use) (rights, error) {
 	return r, nil
 }
 
-// renewRights logs in again when the account has been given other rights since the login, so that what people granted
-// works without anything having to be restarted.
+// localRights sums up an account's rights on single schemas, tables and columns in one row, however many there are.
+func localRights(grantee string) string {
+	sum := func(table, what string) string {
+		return "(SELECT SUM(CRC32(CONCAT_WS('.', " + what + ", PRIVILEGE_TYPE))) FROM information_schema." + table + " WHERE GRANTEE = " + quoteText(grantee) + ")"
+	}
+	return "SELECT " + sum("SCHEMA_PRIVILEGES", "TABLE_SCHEMA") + " AS of_schemas, " + sum("TABLE_PRIVILEGES", "TABLE_SCHEMA, TABLE_NAME") +
+		" AS of_tables, " + sum("COLUMN_PRIVILEGES", "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME") + " AS of_columns"
+}
+
+// rightsShare is the part of the time that comparing rights may take: a server writes the rights of all accounts into a
+// temporary table to tell us one's. rightsRest bounds how long it rests for that.
+const (
+	rightsShare = 1000
+	rightsRest  = 10 * time.Minute
+)
+
+// doubtsRights reports whether the account's rights are to be compared with those of the login in this poll: at each tick
+// of the slow schedule, when a collector was denied what it had, and when people ask.
+func (p *poll) doubtsRights(now time.Time) bool {
+	ps := &p.t.poll
+	return p.all || ps.denial || p.slow && now.Sub(ps.rightsAt) >= min(rightsShare*ps.rightsTook, rightsRest)
+}
+
+// noteDenial remembers whether a collector was denied a right, and that it was not before.
+func (p *poll) noteDenial(c *Collector, denied bool) {
+	ps := &p.t.poll
+	ps.denial = ps.denial || denied && !ps.denied[c.Name]
+	if denied {
+		ps.denied[c.Name] = true
+	} else {
+		delete(ps.denied, c.Name)
+	}
+}
+
+// renewRights logs in again when the account has other rights than at the login, and has what needs rights read at once: what
+// people granted works without anything having to be restarted, and what they took away is said before its turn comes.
 func (p *poll) renewRights(ctx context.Context) {
 	ps := &p.t.poll
+	ps.denial = false
+	began := time.Now()
 	now, err := ps.session.readRights(ctx, &use{s: ps.session, limit: p.limit})
+	ps.rightsAt, ps.rightsTook = began, time.Since(began)
 	if err != nil || !now.known || now.equal(ps.session.rights) {
 		return
 	}
 	p.t.p.log.Info("poller: the account's rights changed, logging in again", "server", p.server.Name)
 	p.t.disconnect()
-	p.dueAll(func(c *Collector) bool { return c.Schedule != monolith.Fast })
+	p.dueAll(func(c *Collector) bool { return c.Schedule != monolith.Fast && c.Grant != nil })
 	p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...)
 }

@@ -160,6 +160,90 @@ func TestGrantedRightsWorkFromTheNextPollOn(t *testing.T) {
 	}
 }
 
+// TestRevokedRightsAreMissedAtOnce: what needs a right that was taken away says so at the next tick of the slow schedule, though
+// its own turn may be an hour away and nothing else stumbles over it.
+func TestRevokedRightsAreMissedAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, start := range bothServers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := start(t)
+			user, password := db.NewUser(t, "PROCESS, REPLICATION CLIENT ON *.*", "SELECT ON mysql.*")
+			w := follow(t, spaced(2*time.Second, everySecond(t, db, user, password)))
+			w.next(t, "every collector", func(*monolith.Snapshot) bool { return everyOneRan(w) })
+			w.next(t, "a poll of the fast collectors alone", func(s *monolith.Snapshot) bool { return s.Polled && costOf(s, "accounts") == nil })
+			before := w.Stats().Connects
+			db.Exec(t, "REVOKE SELECT ON mysql.* FROM '"+user+"'@'%'")
+			s := w.next(t, "the accounts again", func(s *monolith.Snapshot) bool { return costOf(s, "accounts") != nil })
+			if p := problemOf(s, "accounts"); p == nil || p.Kind != monolith.ProblemPrivilege || !strings.HasPrefix(p.Cure, "GRANT SELECT ON mysql.*") {
+				t.Errorf("the accounts say %+v", p)
+			}
+			db.Exec(t, "GRANT SELECT ON mysql.* TO '"+user+"'@'%'")
+			w.next(t, "the accounts when they may be read again", func(s *monolith.Snapshot) bool { return s.Accounts != nil })
+			db.Exec(t, "REVOKE PROCESS ON *.* FROM '"+user+"'@'%'")
+			s = w.next(t, "the transactions' denial", func(s *monolith.Snapshot) bool { return problemOf(s, "transactions") != nil })
+			if p := problemOf(s, "transactions"); p.Kind != monolith.ProblemPrivilege {
+				t.Errorf("the transactions say %+v", p)
+			}
+			if n := w.Stats().Connects - before; n != 3 {
+				t.Errorf("logged in %d times for three changes", n)
+			}
+		})
+	}
+}
+
+func costOf(s *monolith.Snapshot, collector string) *monolith.Cost {
+	for i := range s.Costs {
+		if s.Costs[i].Collector == collector {
+			return &s.Costs[i]
+		}
+	}
+	return nil
+}
+
+// TestDoubtsAboutRights: they are looked at as often as they cost little.
+func TestDoubtsAboutRights(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for _, c := range []struct {
+		all, slow, denial bool
+		at                time.Time
+		took              time.Duration
+		want              bool
+	}{
+		{},
+		{slow: true, want: true},
+		{slow: true, at: ago(time.Minute), took: 20 * time.Millisecond, want: true},
+		{slow: true, at: ago(time.Minute), took: 200 * time.Millisecond},
+		{slow: true, at: ago(4 * time.Minute), took: 200 * time.Millisecond, want: true},
+		{slow: true, at: ago(11 * time.Minute), took: time.Minute, want: true},
+		{denial: true, at: now, took: time.Minute, want: true},
+		{all: true, at: now, took: time.Minute, want: true},
+	} {
+		p := poll{all: c.all, slow: c.slow, t: &target{}}
+		p.t.poll.denial, p.t.poll.rightsAt, p.t.poll.rightsTook = c.denial, c.at, c.took
+		if got := p.doubtsRights(now); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	p := poll{t: &target{poll: newPollState()}}
+	c := accountsCollector()
+	p.noteDenial(c, false)
+	if p.t.poll.denial {
+		t.Error("a good run makes doubts")
+	}
+	p.noteDenial(c, true)
+	if !p.t.poll.denial {
+		t.Error("a denial makes none")
+	}
+	p.t.poll.denial = false
+	p.noteDenial(c, true)
+	if p.t.poll.denial {
+		t.Error("the same denial makes doubts again")
+	}
+}
+
 func TestRightsFromGrants(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

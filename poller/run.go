@@ -20,34 +20,38 @@ type pollState struct {
 	lastFail   *monolith.Problem // of the connection, repeated while it backs off
 	lastUp     bool
 
-	identity  monolith.Identity
-	thread    uint64 // our newest connection\'s id
-	idsFell   bool   // it is lower than the one before: the server counts from 1 again
-	uptime    monolith.Num
-	uptimeAt  time.Time // when uptime was read
-	taken     time.Time // of the last status statement, with its monotonic clock
-	clockGap  time.Duration
-	clockAt   time.Time // when it was measured
-	variables map[string]string
-	memories  map[string]*memory
-	backoffs  map[string]*backoff
-	started   map[string]time.Time // last start of a collector
-	due       map[string]bool      // collectors that wait for their run
-	load      *load
-	long      longRuns
-	heldUp    int                        // polls in a row that a long collector's statement held up
-	stuck     map[string]<-chan struct{} // host collectors that do not come back; closed when they do
-	down      bool                       // the last poll failed; for the log
-	first     bool
-	reached   bool      // the endpoint was logged in to before
-	stale     bool      // variables changed since their origins were read
-	originsAt time.Time // when a change last had them read
+	identity   monolith.Identity
+	thread     uint64 // our newest connection\'s id
+	idsFell    bool   // it is lower than the one before: the server counts from 1 again
+	uptime     monolith.Num
+	uptimeAt   time.Time // when uptime was read
+	taken      time.Time // of the last status statement, with its monotonic clock
+	clockGap   time.Duration
+	clockAt    time.Time // when it was measured
+	variables  map[string]string
+	memories   map[string]*memory
+	backoffs   map[string]*backoff
+	started    map[string]time.Time // last start of a collector
+	due        map[string]bool      // collectors that wait for their run
+	denied     map[string]bool      // collectors that lacked a right at their last run
+	denial     bool                 // one of them had it before: the account's rights are looked at again
+	rightsAt   time.Time            // when they were looked at last
+	rightsTook time.Duration
+	load       *load
+	long       longRuns
+	heldUp     int                        // polls in a row that a long collector's statement held up
+	stuck      map[string]<-chan struct{} // host collectors that do not come back; closed when they do
+	down       bool                       // the last poll failed; for the log
+	first      bool
+	reached    bool      // the endpoint was logged in to before
+	stale      bool      // variables changed since their origins were read
+	originsAt  time.Time // when a change last had them read
 }
 
 func newPollState() pollState {
 	return pollState{
 		memories: map[string]*memory{}, backoffs: map[string]*backoff{}, started: map[string]time.Time{},
-		due: map[string]bool{}, stuck: map[string]<-chan struct{}{}, load: newLoad(), first: true, lastUp: true,
+		due: map[string]bool{}, denied: map[string]bool{}, stuck: map[string]<-chan struct{}{}, load: newLoad(), first: true, lastUp: true,
 	}
 }
 
@@ -78,6 +82,7 @@ type poll struct {
 	deadline time.Time
 	limit    time.Duration // of a statement, at the server
 	all      bool
+	slow     bool // it is the turn of the slow schedule
 	remade   int  // connections made in this poll
 	again    bool // one of them after a collector lost the one before
 	blind    bool // Monolith itself could not ask
@@ -101,7 +106,7 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	}
 	ps.seq++
 	budget := pollBudget(interval)
-	p := &poll{t: t, server: server, interval: interval, all: w.all, deadline: began.Add(budget)}
+	p := &poll{t: t, server: server, interval: interval, all: w.all, slow: w.due[monolith.Slow], deadline: began.Add(budget)}
 	p.limit = p.commonLimit(budget)
 	p.snap = &monolith.Snapshot{
 		Server: t.id, Seq: ps.seq, At: at, Taken: at, Interval: interval, Identity: ps.identity,
@@ -185,7 +190,7 @@ func (p *poll) database(ctx, life context.Context) {
 	if p.snap.Problems = append(p.snap.Problems, p.connectionProblem(ctx)...); ps.session == nil {
 		return
 	}
-	if p.remade == 0 && (p.all || time.Since(ps.clockAt) > clockEvery) {
+	if p.remade == 0 && p.doubtsRights(time.Now()) {
 		if p.renewRights(ctx); ps.session == nil {
 			return
 		}
@@ -228,7 +233,7 @@ func (p *poll) database(ctx, life context.Context) {
 	}
 }
 
-// clockEvery is how often the clocks are compared, and the account's rights with those of the login.
+// clockEvery is how often the clocks are compared.
 const clockEvery = 10 * time.Minute
 
 // sessionEnded looks whether the connection is gone, without waiting for a statement that runs on it.

@@ -84,6 +84,8 @@ var tables = map[string]struct {
 	"information_schema.table_constraints": {since: always},
 	"information_schema.user_privileges":   {since: always},
 	"information_schema.schema_privileges": {since: always},
+	"information_schema.table_privileges":  {since: always},
+	"information_schema.column_privileges": {since: always},
 	"information_schema.processlist":       {since: since{mysql: v(5, 1, 7), mariadb: v(5)}},
 	"information_schema.plugins":           {since: since{mysql: v(5, 1, 5), mariadb: v(5)}},
 	"information_schema.engines":           {since: since{mysql: v(5, 1, 5), mariadb: v(5)}},
