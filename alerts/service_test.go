@@ -309,3 +309,18 @@ func TestOwnRulesAndSettings(t *testing.T) {
 		t.Errorf("%d states of the other server", len(f.service.Statuses(2)))
 	}
 }
+
+// What a message says of a server's role: what it replicates, and of one that nothing replicates from what it is there for.
+func TestRoleOfSubject(t *testing.T) {
+	f := newFleet(t, "db1", "db2")
+	for i, role := range []string{"primary", "replica"} {
+		f.worlds[i].server.Role, f.worlds[i].server.Updated = role, f.worlds[i].at()
+	}
+	f.apply()
+	f.run(time.Minute)
+	for id, want := range map[monolith.ServerID]string{1: "primary", 2: ""} {
+		if got := f.service.Subject(id).Role; got != want {
+			t.Errorf("server %d: %q, want %q", id, got, want)
+		}
+	}
+}

@@ -28,6 +28,9 @@ func (s *Service) Subject(id monolith.ServerID) *notify.Subject {
 		out.Version = state.Identity.String()
 	}
 	out.Role = s.roleOf(id, state)
+	if out.Role == "" && server.Role == "primary" {
+		out.Role = server.Role // nobody reads from it, but that is what it is there for
+	}
 	return out
 }
 

@@ -90,6 +90,15 @@ func TestWebhook(t *testing.T) {
 	if !strings.Contains(record.String(), "> POST "+r.URL) || !strings.Contains(record.String(), "< 202 Accepted") {
 		t.Errorf("dialogue:\n%s", record)
 	}
+	// Lengths of time are seconds, and how many alerts are open is said only where it is known.
+	for i, want := range map[int]string{3: `"lasted":2400`, 6: `"open":{"critical":0,"warn":0,"info":0}`} {
+		if _, err := s.Send(t.Context(), Examples()[i]); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(r.body), want) || i == 3 && strings.Contains(string(r.body), `"open"`) {
+			t.Errorf("%s: %s", Examples()[i].Kind, r.body)
+		}
+	}
 }
 
 func TestPagerDuty(t *testing.T) {

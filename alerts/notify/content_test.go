@@ -54,6 +54,16 @@ func TestBuiltInTemplates(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}
 	}
+	long := Examples()[0]
+	long.Alert.Remedy.Checks[0] = "SELECT 1\nFROM dual"
+	if got := written(o, "text", long, ""); !strings.Contains(got, "\n  SELECT 1\n  FROM dual\n") || !strings.Contains(got, "to acknowledge or silence it") {
+		t.Errorf("a check of two lines:\n%s", got)
+	}
+	for _, name := range []string{"text", "html"} {
+		if got := written(o, name, Examples()[3], ""); strings.Contains(got, "to acknowledge") {
+			t.Errorf("%s: what is over can be acknowledged:\n%s", name, got)
+		}
+	}
 	if got := written(o, "text", Examples()[3], ""); !strings.Contains(got, "over after 40 min") || !strings.Contains(got, "What it was: The replica") || strings.Contains(got, "First checks") {
 		t.Errorf("recovery:\n%s", got)
 	}

@@ -89,6 +89,7 @@ var functions = map[string]any{
 	"moment":  moment,
 	"lasted":  lasted,
 	"oneline": func(text string) string { return oneLine(text, 300) },
+	"indent":  func(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") },
 	"short":   func(l monolith.Level) string { return short[l] },
 	"upper":   strings.ToUpper,
 	"limit": func(v monolith.AlertValue) string {

@@ -71,11 +71,17 @@ type webhookBody struct {
 	Text    string              `json:"text"`
 	Level   string              `json:"level"`
 	Link    string              `json:"link,omitempty"`
+	Lasted  float64             `json:"lasted,omitempty"` // seconds, of a recovery
+	Open    *Counts             `json:"open,omitempty"`   // of the daily line; of no other notice is it known
 	*Notice
 }
 
 func (w *webhook) Send(ctx context.Context, n *Notice) (string, error) {
-	body, err := json.Marshal(webhookBody{Version: 1, Kind: n.Kind, Key: n.Key, At: n.At, Title: title(n), Text: chatText(&w.options, n), Level: n.Level().String(),
+	var open *Counts
+	if n.Kind == monolith.NoticeQuiet {
+		open = &n.Open
+	}
+	body, err := json.Marshal(webhookBody{Lasted: n.Lasted.Seconds(), Open: open, Version: 1, Kind: n.Kind, Key: n.Key, At: n.At, Title: title(n), Text: chatText(&w.options, n), Level: n.Level().String(),
 		Link: alertLink(&w.options, n), Notice: n})
 	if err != nil {
 		return "", Permanent(fmt.Errorf("notify: webhook: %w", err))
