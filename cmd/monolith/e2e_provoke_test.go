@@ -249,7 +249,12 @@ func newOutside(t *testing.T) *outside {
 	o := &outside{t: t, ask: make(chan func()), done: make(chan struct{})}
 	go func() {
 		for f := range o.ask {
-			f()
+			over := make(chan struct{})
+			go func() {
+				defer close(over) // also when f gives up the test, which ends its goroutine
+				f()
+			}()
+			<-over
 			o.done <- struct{}{}
 		}
 	}()
