@@ -15,6 +15,7 @@ import (
 type memoryStore struct {
 	mu       sync.Mutex
 	down     bool
+	never    func(*Batch) bool // what it never takes; nil: nothing
 	lastID   int64
 	alerts   map[monolith.AlertID]monolith.Alert
 	events   []monolith.AlertEvent
@@ -58,6 +59,9 @@ func (m *memoryStore) Commit(_ context.Context, b *Batch) error {
 	defer m.mu.Unlock()
 	if m.down {
 		return fmt.Errorf("memory: %w", monolith.ErrUnavailable)
+	}
+	if m.never != nil && m.never(b) {
+		return monolith.Invalid("alert", "no store keeps this")
 	}
 	for _, a := range b.Alerts {
 		if a.ID == 0 {

@@ -3,6 +3,7 @@ package alerts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -43,11 +44,12 @@ type Service struct {
 	builtin *Catalogue
 
 	// changing orders what people change of rules, settings and quiet times: what is checked is what is kept.
-	changing sync.Mutex
+	changing baton
 
-	// writing orders batches: what happened first is written first.
-	writing sync.Mutex
-	waiting []*waiting // batches that could not be written yet
+	// writing orders batches: what happened first is written first. The store keeps what it can't write yet; what it does
+	// not even take, since it has no room left for it, waits here.
+	writing baton
+	waiting []*waiting
 
 	mu       sync.Mutex
 	servers  map[monolith.ServerID]*monolith.Server
@@ -69,8 +71,8 @@ type waiting struct {
 	alerts []*monolith.Alert
 }
 
-// maxWaiting is how many batches wait for a store that is away; after that the oldest ones' deliveries and memory are
-// given up, their alerts and events are not.
+// maxWaiting is how many batches wait whole; of more the oldest ones' deliveries and memory are given up, their alerts and
+// events are not.
 const maxWaiting = 10000
 
 // NewService makes a service. [Service.Load] must be called before it gets snapshots.
@@ -87,7 +89,7 @@ func NewService(cfg ServiceConfig) (*Service, error) {
 	}
 	engine := NewEngine(cat)
 	engine.SetEvery(cfg.Every)
-	return &Service{cfg: cfg, log: cfg.Log, now: cfg.Now, engine: engine, builtin: cat,
+	return &Service{cfg: cfg, log: cfg.Log, now: cfg.Now, engine: engine, builtin: cat, changing: newBaton(), writing: newBaton(),
 		servers: map[monolith.ServerID]*monolith.Server{}, open: map[monolith.AlertKey]*monolith.Alert{},
 		saved: map[monolith.ServerID]time.Time{}, longRead: map[monolith.ServerID]time.Time{}, faded: map[monolith.AlertID]fade{}}, nil
 }
@@ -246,8 +248,8 @@ func (s *Service) apply(ctx context.Context, id monolith.ServerID, ts []Transiti
 	if len(ts) == 0 {
 		return
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	s.writing.wait()
+	defer s.writing.give()
 	b := s.build(ts, at)
 	b.saves(id)
 	s.commit(ctx, b)
@@ -265,52 +267,78 @@ func (s *Service) build(ts []Transition, at time.Time) *builder {
 	return b
 }
 
-// commit writes a batch behind those that wait. s.writing is held.
+// commit plans what is told of a batch and writes it behind those that wait. s.writing is held.
 func (s *Service) commit(ctx context.Context, b *builder) {
-	if s.cfg.Plan != nil && len(b.batch.Events) > 0 {
-		s.cfg.Plan(ctx, b.batch)
-	}
-	if !b.batch.Empty() {
-		s.waiting = append(s.waiting, &waiting{b.batch, b.alerts})
+	if w := s.planned(ctx, b); !w.batch.Empty() {
+		s.waiting = append(s.waiting, w)
 	}
 	s.flush(ctx)
 }
 
-// flush writes the batches that wait, in order, until one fails. s.writing is held.
-func (s *Service) flush(ctx context.Context) {
+// planned adds to a batch what is told of it. s.writing is held.
+func (s *Service) planned(ctx context.Context, b *builder) *waiting {
+	if s.cfg.Plan != nil && len(b.batch.Events) > 0 {
+		s.cfg.Plan(ctx, b.batch)
+	}
+	return &waiting{b.batch, b.alerts}
+}
+
+// flush writes the batches that wait, in order, until the store takes no more; then it gives [monolith.ErrUnavailable]. What
+// the store never takes is given up: the rest must not wait for it. s.writing is held.
+func (s *Service) flush(ctx context.Context) error {
 	for len(s.waiting) > 0 {
-		w := s.waiting[0]
-		s.mu.Lock()
-		for i, a := range w.batch.Alerts {
-			a.ID = cmp.Or(a.ID, w.alerts[i].ID)
-			a.Parent = cmp.Or(a.Parent, w.alerts[i].Parent)
-		}
-		s.mu.Unlock()
-		if err := s.cfg.Store.Commit(ctx, w.batch); err != nil {
+		err := s.write(ctx, s.waiting[0])
+		if errors.Is(err, monolith.ErrUnavailable) || err != nil && ctx.Err() != nil {
 			s.log.Error("alerts could not be written; they wait", "waiting", len(s.waiting), "error", err)
-			if len(s.waiting) > maxWaiting {
-				for _, old := range s.waiting[:len(s.waiting)-maxWaiting] {
-					old.batch.Deliveries, old.batch.States = nil, nil
-				}
+			for _, old := range s.waiting[:max(0, len(s.waiting)-maxWaiting)] {
+				old.batch.Deliveries, old.batch.States = nil, nil
 			}
-			return
+			return fmt.Errorf("alerts: %d batches wait: %w: %w", len(s.waiting), monolith.ErrUnavailable, err)
+		}
+		if err != nil {
+			s.log.Error("alerts are given up: the store does not take them", "error", err)
 		}
 		s.waiting = s.waiting[1:]
-		s.mu.Lock()
-		for i, a := range w.batch.Alerts {
-			w.alerts[i].ID = a.ID
+	}
+	return nil
+}
+
+// write hands a batch to the store and takes over the ids that it gives. s.writing is held.
+func (s *Service) write(ctx context.Context, w *waiting) error {
+	s.identify(w)
+	if err := s.cfg.Store.Commit(ctx, w.batch); err != nil {
+		return err
+	}
+	s.identified(w)
+	if s.cfg.Told != nil && len(w.batch.Events) > 0 {
+		events := make([]monolith.AlertEvent, len(w.batch.Events))
+		for i, e := range w.batch.Events {
+			events[i] = e.AlertEvent
 		}
-		for id := range w.batch.States {
-			s.saved[id] = w.batch.At
-		}
-		s.mu.Unlock()
-		if s.cfg.Told != nil && len(w.batch.Events) > 0 {
-			events := make([]monolith.AlertEvent, len(w.batch.Events))
-			for i, e := range w.batch.Events {
-				events[i] = e.AlertEvent
-			}
-			s.cfg.Told(ctx, events)
-		}
+		s.cfg.Told(ctx, events)
+	}
+	return nil
+}
+
+// identify gives the alerts of a batch the ids that they got since it was made.
+func (s *Service) identify(w *waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range w.batch.Alerts {
+		a.ID = cmp.Or(a.ID, w.alerts[i].ID)
+		a.Parent = cmp.Or(a.Parent, w.alerts[i].Parent)
+	}
+}
+
+// identified gives the alerts in memory the ids that the store gave.
+func (s *Service) identified(w *waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, a := range w.batch.Alerts {
+		w.alerts[i].ID = a.ID
+	}
+	for id := range w.batch.States {
+		s.saved[id] = w.batch.At
 	}
 }
 
@@ -347,18 +375,15 @@ func (s *Service) fleet(ctx context.Context, at time.Time) {
 
 // Flush writes what waits for the store, and the memory of all servers. Call it before the end.
 func (s *Service) Flush(ctx context.Context) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	s.writing.wait()
+	defer s.writing.give()
 	s.mu.Lock()
 	ids := slices.Sorted(maps.Keys(s.servers))
-	b := newBuilder(s, s.now())
 	s.mu.Unlock()
+	b := newBuilder(s, s.now())
 	for _, id := range ids {
 		b.saves(id)
 	}
 	s.commit(ctx, b)
-	if len(s.waiting) > 0 {
-		return fmt.Errorf("alerts: flush: %d batches could not be written: %w", len(s.waiting), monolith.ErrUnavailable)
-	}
-	return nil
+	return s.flush(ctx) // with nothing left it does nothing
 }

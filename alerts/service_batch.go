@@ -211,7 +211,15 @@ func (b *builder) saves(id monolith.ServerID) {
 // reparent looks for each open alert which other one speaks for it now, and tells those that nobody speaks for any more.
 // s.writing is held.
 func (s *Service) reparent(ctx context.Context, at time.Time) {
+	if b := s.reparented(at); !b.batch.Empty() {
+		s.commit(ctx, b)
+	}
+}
+
+// reparented makes the batch of alerts for which another one speaks now, or none any more.
+func (s *Service) reparented(at time.Time) *builder {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	b := newBuilder(s, at)
 	c := s.causes(at)
 	for _, key := range s.sortedOpen() {
@@ -239,10 +247,7 @@ func (s *Service) reparent(ctx context.Context, at time.Time) {
 			b.event(a, monolith.EventUnsilenced, "", "it is still open now that its cause is over", b.quiet(a))
 		}
 	}
-	s.mu.Unlock()
-	if !b.batch.Empty() {
-		s.commit(ctx, b)
-	}
+	return b
 }
 
 // sortedOpen gives the keys of the open alerts in a fixed order. s.mu is held.

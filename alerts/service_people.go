@@ -77,42 +77,54 @@ func (s *Service) touch(ctx context.Context, id monolith.AlertID, kind monolith.
 	if utf8.RuneCountInString(by) > maxBy {
 		return monolith.Alert{}, monolith.Invalid("by", fmt.Sprintf("a name is at most %d characters long", maxBy))
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	now := s.now()
-	s.mu.Lock()
-	a := s.byID(id)
-	if a == nil {
-		s.mu.Unlock()
+	if !s.isOpen(id) {
 		return s.touchClosed(ctx, id, kind, by, text)
 	}
-	before := *a
-	change(a)
-	b := newBuilder(s, now)
-	b.event(a, kind, by, text, "")
-	out := *a
-	s.mu.Unlock()
-	if len(s.waiting) > 0 {
-		if s.flush(ctx); len(s.waiting) > 0 {
-			return s.undo(a, before)
-		}
+	if err := s.writing.take(ctx); err != nil {
+		return monolith.Alert{}, err
 	}
-	s.commit(ctx, b)
-	if len(s.waiting) > 0 {
-		s.waiting = nil
-		return s.undo(a, before)
+	defer s.writing.give()
+	if err := s.flush(ctx); err != nil {
+		return monolith.Alert{}, err // what happened before comes first
+	}
+	b, undo := s.touched(id, kind, by, text, change)
+	if b == nil { // it closed meanwhile
+		return s.touchClosed(ctx, id, kind, by, text)
+	}
+	out := *b.batch.Alerts[0]
+	if err := s.write(ctx, s.planned(ctx, b)); err != nil {
+		undo()
+		return monolith.Alert{}, fmt.Errorf("alerts: it could not be kept: %w", err)
 	}
 	return out, nil
 }
 
-func (s *Service) undo(a *monolith.Alert, before monolith.Alert) (monolith.Alert, error) {
+// touched changes an open alert in memory and makes the batch of it, with what takes the change back; nil: it is not open.
+func (s *Service) touched(id monolith.AlertID, kind monolith.AlertEventKind, by, text string, change func(*monolith.Alert)) (b *builder, undo func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*a = before
-	return before, fmt.Errorf("alerts: the store can't be written to now: %w", monolith.ErrUnavailable)
+	a := s.byID(id)
+	if a == nil {
+		return nil, nil
+	}
+	before := *a
+	change(a)
+	b = newBuilder(s, s.now())
+	b.event(a, kind, by, text, "")
+	return b, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		*a = before
+	}
 }
 
-// touchClosed refuses to change a closed alert; a note is taken all the same. s.writing is held.
+func (s *Service) isOpen(id monolith.AlertID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID(id) != nil
+}
+
+// touchClosed refuses to change a closed alert; a note is taken all the same.
 func (s *Service) touchClosed(ctx context.Context, id monolith.AlertID, kind monolith.AlertEventKind, by, text string) (monolith.Alert, error) {
 	a, err := s.cfg.Store.Alert(ctx, id)
 	if err != nil {
@@ -158,14 +170,13 @@ func (s *Service) SilenceAlert(ctx context.Context, id monolith.AlertID, until t
 	if err := CheckSilence(&silence); err != nil {
 		return monolith.Alert{}, err
 	}
-	s.mu.Lock()
-	open := s.byID(id) != nil
-	s.mu.Unlock()
-	if !open {
+	if !s.isOpen(id) {
 		return s.touch(ctx, id, monolith.EventSilenced, by, reason, func(*monolith.Alert) {})
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return monolith.Alert{}, err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.PutSilence(ctx, &silence); err != nil {
 		return monolith.Alert{}, err
 	}
@@ -196,8 +207,10 @@ func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) err
 	if err := CheckSilence(silence); err != nil {
 		return err
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.PutSilence(ctx, silence); err != nil {
 		return err
 	}
@@ -206,8 +219,10 @@ func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) err
 
 // DeleteSilence ends a silence at once.
 func (s *Service) DeleteSilence(ctx context.Context, id int64) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.DeleteSilence(ctx, id); err != nil {
 		return err
 	}
@@ -229,10 +244,17 @@ func (s *Service) reloadSilences(ctx context.Context) error {
 // requiet looks for each open alert whether it is to be told now: silences and maintenance windows begin and end. What
 // was quiet, and is open when that ends, is told then.
 func (s *Service) requiet(ctx context.Context) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	now := s.now()
+	s.writing.wait()
+	defer s.writing.give()
+	if b := s.quietened(s.now()); !b.batch.Empty() {
+		s.commit(ctx, b)
+	}
+}
+
+// quietened makes the batch of what became quiet, or is quiet no more.
+func (s *Service) quietened(now time.Time) *builder {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	b := newBuilder(s, now)
 	for _, key := range s.sortedOpen() {
 		a := s.open[key]
@@ -251,10 +273,7 @@ func (s *Service) requiet(ctx context.Context) {
 			b.event(a, monolith.EventUnsilenced, "", "the maintenance is over and it is still open", b.quiet(a))
 		}
 	}
-	s.mu.Unlock()
-	if !b.batch.Empty() {
-		s.commit(ctx, b)
-	}
+	return b
 }
 
 // MaintenanceWindows gives all, also those that are over.
@@ -267,8 +286,10 @@ func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.Maintena
 	if err := CheckMaintenance(w); err != nil {
 		return err
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.PutMaintenanceWindow(ctx, w); err != nil {
 		return err
 	}
@@ -277,8 +298,10 @@ func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.Maintena
 
 // DeleteMaintenanceWindow removes a window.
 func (s *Service) DeleteMaintenanceWindow(ctx context.Context, id int64) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.DeleteMaintenanceWindow(ctx, id); err != nil {
 		return err
 	}

@@ -114,8 +114,10 @@ func (s *Service) RuleSettings(ctx context.Context) ([]monolith.RuleSetting, err
 
 // PutRuleSettings checks and keeps settings, and puts them in force from each server's next poll on.
 func (s *Service) PutRuleSettings(ctx context.Context, settings []monolith.RuleSetting) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	cat := s.engine.Catalogue()
 	s.mu.Lock()
 	all := slices.Clone(s.settings)
@@ -254,8 +256,10 @@ func (s *Service) PutOwnRule(ctx context.Context, source, by string) (monolith.R
 		}
 		return monolith.RuleInfo{}, err
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return monolith.RuleInfo{}, err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.PutOwnRule(ctx, monolith.OwnRule{ID: r.id, Source: source, By: by, At: s.now()}); err != nil {
 		return monolith.RuleInfo{}, err
 	}
@@ -270,8 +274,10 @@ func isTaken(err error) bool {
 
 // DeleteOwnRule removes a user's rule; its open alerts close at the next poll of their servers.
 func (s *Service) DeleteOwnRule(ctx context.Context, id string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.take(ctx); err != nil {
+		return err
+	}
+	defer s.changing.give()
 	if err := s.cfg.Store.DeleteOwnRule(ctx, id); err != nil {
 		return err
 	}

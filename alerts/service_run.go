@@ -71,29 +71,31 @@ func (s *Service) lookAfter(ctx context.Context) {
 		}
 		s.readLong(ctx, id, now)
 	}
-	s.writing.Lock()
+	s.writing.wait()
+	defer s.writing.give()
 	s.reparent(ctx, now)
 	s.flush(ctx)
-	s.writing.Unlock()
 }
 
 // saveSome writes the memory of some servers, a few in a transaction.
 func (s *Service) saveSome(ctx context.Context, ids []monolith.ServerID, at time.Time) {
 	for part := range slices.Chunk(ids, 50) {
-		s.writing.Lock()
-		if len(s.waiting) > 0 {
-			s.writing.Unlock()
-			return // the store is away: what waits comes first
-		}
-		s.mu.Lock()
-		b := newBuilder(s, at)
-		s.mu.Unlock()
-		for _, id := range part {
-			b.saves(id)
-		}
-		s.commit(ctx, b)
-		s.writing.Unlock()
+		s.savePart(ctx, part, at)
 	}
+}
+
+// savePart writes the memory of a few servers. While others wait it does nothing: what waits comes first.
+func (s *Service) savePart(ctx context.Context, ids []monolith.ServerID, at time.Time) {
+	s.writing.wait()
+	defer s.writing.give()
+	if len(s.waiting) > 0 {
+		return
+	}
+	b := newBuilder(s, at)
+	for _, id := range ids {
+		b.saves(id)
+	}
+	s.commit(ctx, b)
 }
 
 // readLong reads from history what rules want to know of a server over long windows.

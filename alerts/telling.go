@@ -56,7 +56,7 @@ type Telling struct {
 	out  *dispatcher
 	beat heart
 
-	reading sync.Mutex // orders readings of the store, so that an older one never replaces a newer
+	reading baton // orders readings of the store, so that an older one never replaces a newer
 
 	mu        sync.Mutex
 	channels  map[int64]monolith.Channel // without secrets
@@ -79,7 +79,7 @@ func NewTelling(cfg TellingConfig) *Telling {
 	if cfg.Client == nil {
 		cfg.Client = &http.Client{Timeout: 10 * time.Second}
 	}
-	t := &Telling{cfg: cfg, log: cfg.Log, now: cfg.Now, plan: newPlanner(cfg.Instance),
+	t := &Telling{cfg: cfg, log: cfg.Log, now: cfg.Now, plan: newPlanner(cfg.Instance), reading: newBaton(),
 		channels: map[int64]monolith.Channel{}, templates: map[string]monolith.MessageTemplate{}, wrong: map[string]string{}}
 	t.out = newDispatcher(t)
 	return t
@@ -156,8 +156,10 @@ func (t *Telling) dueOf(ctx context.Context, d *monolith.Delivery) (due, after t
 
 // reload reads channels, subscriptions and templates and puts them in force.
 func (t *Telling) reload(ctx context.Context) error {
-	t.reading.Lock()
-	defer t.reading.Unlock()
+	if err := t.reading.take(ctx); err != nil {
+		return err
+	}
+	defer t.reading.give()
 	list, err := t.cfg.Store.Channels(ctx)
 	if err != nil {
 		return fmt.Errorf("alerts: load channels: %w", err)

@@ -342,8 +342,19 @@ func TestChannelsAndSubscriptions(t *testing.T) {
 		if err := b.db.AddDeliveries(ctx, []*monolith.Delivery{&d}); err != nil {
 			t.Fatal(err)
 		}
+		b.sql("ALTER TABLE delivery RENAME TO delivery_away")
+		if err := b.db.DeleteSubscription(ctx, s.ID); err == nil {
+			t.Error("removed without what waits because of it")
+		}
+		b.sql("ALTER TABLE delivery_away RENAME TO delivery")
+		if _, err := b.db.Subscription(ctx, s.ID); err != nil {
+			t.Errorf("half of the removal: %v", err)
+		}
 		if err := b.db.DeleteSubscription(ctx, s.ID); err != nil {
 			t.Fatal(err)
+		}
+		if err := b.db.DeleteSubscription(ctx, s.ID); !errors.Is(err, monolith.ErrNotFound) {
+			t.Errorf("removing it again: %v", err)
 		}
 		list, err := b.db.Deliveries(ctx, monolith.DeliveryQuery{})
 		if err != nil || len(list) != 1 || list[0].State != monolith.DeliveryDropped || list[0].Answer == "" {

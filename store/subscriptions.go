@@ -128,12 +128,21 @@ func (db *DB) putNamed(ctx context.Context, tx *sqlx.Tx, table string, id int64,
 
 // DeleteSubscription removes a subscription; what waits because of it is dropped. An unknown id gives [monolith.ErrNotFound].
 func (db *DB) DeleteSubscription(ctx context.Context, id int64) error {
-	if err := db.deleteByID(ctx, "subscription", id); err != nil {
-		return err
-	}
-	_, err := db.exec(ctx, "UPDATE delivery SET state = ?, finished = 1, due_ms = ?, answer = ? WHERE subscription_id = ? AND finished = 0",
-		string(monolith.DeliveryDropped), db.now().UnixMilli(), "the subscription was removed", id)
-	return db.failed("delete a subscription", err)
+	return db.inTx(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE delivery SET state = ?, finished = 1, due_ms = ?, answer = ? WHERE subscription_id = ? AND finished = 0",
+			string(monolith.DeliveryDropped), db.now().UnixMilli(), "the subscription was removed", id)
+		if err != nil {
+			return db.failed("delete a subscription", err)
+		}
+		res, err := tx.ExecContext(ctx, "DELETE FROM subscription WHERE id = ?", id)
+		if err != nil {
+			return db.failed("delete a subscription", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(notFound("subscription %d", id), err)
+		}
+		return nil
+	})
 }
 
 // MessageTemplates gives the templates that people made, by name.
