@@ -273,7 +273,7 @@ func (s *Server) testKeptChannel(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) answerTest(w http.ResponseWriter, r *http.Request, c *monolith.Channel) error {
-	test, err := s.cfg.Telling.TestChannel(r.Context(), c)
+	test, err := s.cfg.Telling.TestChannel(unhurried(r.Context()), c)
 	if errors.Is(err, monolith.ErrNotFound) {
 		return notFound("channel", strconv.FormatInt(c.ID, 10), "/api/v1/channels lists them")
 	}

@@ -40,7 +40,7 @@ type ExportProfiles interface {
 }
 
 func (s *Server) exportRoutes(r chi.Router, get func(pattern string, h handler)) {
-	r.Get("/export.{format}", s.handle(s.export))
+	r.Get("/export.{format}", s.handle(long(s.export)))
 	r.Get("/export.xsd", s.handle(s.exportXSD))
 	get("/exports", s.listExports)
 	get("/exports/{name}", s.showExport)

@@ -24,7 +24,7 @@ func (s *Server) profile(ctx context.Context, name string) (monolith.ExportProfi
 	if s.cfg.Exports == nil {
 		return monolith.ExportProfile{}, notFound("export profile", name, "")
 	}
-	all, err := s.cfg.Exports.ExportProfiles(ctx)
+	all, err := asked(ctx, s.inventory, s.cfg.Exports.ExportProfiles)
 	if err != nil {
 		return monolith.ExportProfile{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) listExports(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := []exportProfileView{}
 	if s.cfg.Exports != nil {
-		all, err := s.cfg.Exports.ExportProfiles(r.Context())
+		all, err := asked(r.Context(), s.inventory, s.cfg.Exports.ExportProfiles)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Server) saveExport(ctx context.Context, v exportProfileView) (made bool
 	if err != nil {
 		return false, err
 	}
-	all, err := s.cfg.Exports.ExportProfiles(ctx)
+	all, err := asked(ctx, s.inventory, s.cfg.Exports.ExportProfiles)
 	if err != nil {
 		return false, err
 	}

@@ -109,11 +109,22 @@ func (s *Server) newestEvent(ctx context.Context, q monolith.AlertEventQuery) (i
 		return 0, refuse(http.StatusNotFound, kindNotFound, "no rules are evaluated here", "")
 	}
 	q.Limit = 1
-	events, err := s.cfg.Feeds.NewestEvents(ctx, q)
+	events, err := s.newestEvents(ctx, q)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
 	return events[0].ID, nil
+}
+
+// newestEvents gives events, and an error rather than fewer while the store does not answer: so does [Server.alertsByID].
+func (s *Server) newestEvents(ctx context.Context, q monolith.AlertEventQuery) ([]monolith.AlertEvent, error) {
+	return asked(ctx, s.inventory, func(ctx context.Context) ([]monolith.AlertEvent, error) { return s.cfg.Feeds.NewestEvents(ctx, q) })
+}
+
+func (s *Server) alertsByID(ctx context.Context, ids []monolith.AlertID) (map[monolith.AlertID]monolith.Alert, error) {
+	return asked(ctx, s.inventory, func(ctx context.Context) (map[monolith.AlertID]monolith.Alert, error) {
+		return s.cfg.Feeds.AlertsByID(ctx, ids)
+	})
 }
 
 // feed is a feed with the addresses that gorilla's has no place for.
@@ -182,7 +193,7 @@ func (s *Server) feedServers(ctx context.Context, names []string, group string) 
 func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, q monolith.AlertEventQuery) error {
 	q.Kinds = []monolith.AlertEventKind{monolith.EventOpened, monolith.EventRaised, monolith.EventLowered, monolith.EventClosed}
 	q.Limit = 4 * feedItems
-	events, err := s.cfg.Feeds.NewestEvents(r.Context(), q)
+	events, err := s.newestEvents(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -192,7 +203,7 @@ func (s *Server) alertFeed(r *http.Request, f *feed, level monolith.Level, q mon
 			ids = append(ids, e.Alert)
 		}
 	}
-	alerts, err := s.cfg.Feeds.AlertsByID(r.Context(), ids)
+	alerts, err := s.alertsByID(r.Context(), ids)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 )
 
-// The bounds of one request.
-const (
-	maxBody        = 1 << 20 // bytes
-	requestTimeout = 60 * time.Second
-)
+// maxBody bounds the body of a request, in bytes.
+const maxBody = 1 << 20
 
 // policy is the content security policy of every answer: nothing from elsewhere, nothing inline.
 const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -101,6 +101,9 @@ func unanswered(err error) bool {
 	return errors.Is(err, monolith.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// isGone reports whether nobody waits for the answer any more.
+func isGone(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
 // ask reads from the store within bounds. keep runs under the lock.
 func ask[T any](ctx context.Context, v *inventory, read func(context.Context) (T, error), keep func(T)) (T, error) {
 	before, ok := v.mayTry()
@@ -112,16 +115,21 @@ func ask[T any](ctx context.Context, v *inventory, read func(context.Context) (T
 	defer cancel()
 	got, err := read(limited)
 	v.learn(ctx, before, err, func() { keep(got) })
-	if unanswered(err) && ctx.Err() == nil && !errors.Is(err, monolith.ErrUnavailable) {
+	if unanswered(err) && !isGone(ctx) && !errors.Is(err, monolith.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", monolith.ErrUnavailable, err)
 	}
 	return got, err
 }
 
+// asked reads what others keep in the store, as [ask] does: at once an error while the store does not answer.
+func asked[T any](ctx context.Context, v *inventory, read func(context.Context) (T, error)) (T, error) {
+	return ask(ctx, v, read, func(T) {})
+}
+
 // Servers gives the servers, as last read while the store does not answer.
 func (v *inventory) Servers(ctx context.Context) ([]monolith.Server, error) {
 	got, err := ask(ctx, v, v.Store.Servers, func(list []monolith.Server) { v.servers = append([]monolith.Server{}, list...) })
-	if err == nil || !unanswered(err) || ctx.Err() != nil {
+	if err == nil || !unanswered(err) || isGone(ctx) {
 		return got, err
 	}
 	v.mu.Lock()
@@ -140,7 +148,7 @@ func (v *inventory) Servers(ctx context.Context) ([]monolith.Server, error) {
 // have come since: it is not said to be missing.
 func (v *inventory) Server(ctx context.Context, name string) (monolith.Server, error) {
 	got, err := ask(ctx, v, func(ctx context.Context) (monolith.Server, error) { return v.Store.Server(ctx, name) }, func(monolith.Server) {})
-	if err == nil || !unanswered(err) || ctx.Err() != nil {
+	if err == nil || !unanswered(err) || isGone(ctx) {
 		return got, err
 	}
 	v.mu.Lock()
@@ -163,7 +171,7 @@ func ownServer(s monolith.Server) monolith.Server {
 // Groups gives the groups, as last read while the store does not answer.
 func (v *inventory) Groups(ctx context.Context) ([]monolith.Group, error) {
 	got, err := ask(ctx, v, v.Store.Groups, func(list []monolith.Group) { v.groups = append([]monolith.Group{}, list...) })
-	if err == nil || !unanswered(err) || ctx.Err() != nil {
+	if err == nil || !unanswered(err) || isGone(ctx) {
 		return got, err
 	}
 	v.mu.Lock()

@@ -21,7 +21,7 @@ func (s *Server) alertPages(get, post func(pattern string, h handler)) {
 	read("/alerts", s.alertsPage)
 	read("/alerts/{id}", s.alertPage)
 	write("/alerts/{id}/do/{action}", s.alertAction)
-	read("/alerts/{id}/drawing.{form}", s.alertDrawing)
+	read("/alerts/{id}/drawing.{form}", long(s.alertDrawing))
 	read("/servers/{name}/alerts", s.serverAlertsPage)
 	write("/servers/{name}/alerts/copy", s.copyRulesForm)
 	read("/rules", s.rulesPage)

@@ -233,7 +233,7 @@ func (s *Server) saveChannelForm(w http.ResponseWriter, r *http.Request) error {
 	status := http.StatusOK
 	if r.PostFormValue("action") == "test" {
 		var test monolith.ChannelTest
-		if test, err = s.cfg.Telling.TestChannel(r.Context(), &c); err == nil {
+		if test, err = s.cfg.Telling.TestChannel(unhurried(r.Context()), &c); err == nil {
 			d.Test, d.Sent = &test, r.PostForm
 		}
 	} else if err = s.cfg.Telling.PutChannel(r.Context(), &c); err == nil {

@@ -172,7 +172,7 @@ func (s *Server) alertsOf(ctx context.Context, list []monolith.Delivery) map[mon
 	}
 	ids = slices.DeleteFunc(ids, func(id monolith.AlertID) bool { _, open := found[id]; return open })
 	if s.cfg.Feeds != nil && len(ids) > 0 {
-		closed, err := s.cfg.Feeds.AlertsByID(ctx, ids)
+		closed, err := s.alertsByID(ctx, ids)
 		if err != nil {
 			s.log.WarnContext(ctx, "the alerts of deliveries can't be read", "error", err)
 		}

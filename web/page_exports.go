@@ -155,7 +155,7 @@ func (s *Server) showExports(w http.ResponseWriter, r *http.Request, status int,
 	}
 	d.Groups, d.Servers = pickGroups(groups, d.View.Groups), pickServers(servers, chosen)
 	if s.cfg.Exports != nil {
-		kept, err := s.cfg.Exports.ExportProfiles(ctx)
+		kept, err := asked(ctx, s.inventory, s.cfg.Exports.ExportProfiles)
 		if err = d.unread(err, "the exports"); err != nil {
 			return err
 		}

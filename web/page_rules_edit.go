@@ -168,7 +168,7 @@ func (s *Server) testForm(r *http.Request, ask monolith.BackTest, server, group 
 	}
 	ask.To = s.now()
 	ask.From = ask.To.Add(-time.Duration(days) * 24 * time.Hour)
-	result, err := s.alerts.BackTest(r.Context(), ask)
+	result, err := s.alerts.BackTest(unhurried(r.Context()), ask)
 	if err != nil {
 		return nil, left, err
 	}

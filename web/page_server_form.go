@@ -134,7 +134,7 @@ func (s *Server) saveServerForm(w http.ResponseWriter, r *http.Request) error {
 			f.Server.Endpoint.Password = "" // tested as given: a kept password stays where it belongs
 		}
 		var report monolith.TestReport
-		if report, err = s.tryServer(r.Context(), f.Server); err == nil {
+		if report, err = s.tryServer(unhurried(r.Context()), f.Server); err == nil {
 			f.Report = &report
 			return s.showForm(w, r, http.StatusOK, f)
 		}

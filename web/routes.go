@@ -38,7 +38,7 @@ func (s *Server) probes(r chi.Router) {
 func (s *Server) site(r chi.Router) {
 	r.Route("/api/v1", s.routesV1)
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeout)
+		r.Use(withPatience)
 		s.feedRoutes(r)
 		s.pages(r)
 	})
@@ -49,7 +49,7 @@ func (s *Server) routesV1(r chi.Router) {
 	r.Get("/live", s.handle(s.stream)) // endless, so without the time limit
 
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeout)
+		r.Use(withPatience)
 		get := func(pattern string, h handler) {
 			r.Get(pattern, s.handle(h))
 			if !strings.HasSuffix(pattern, "}") {
@@ -59,7 +59,7 @@ func (s *Server) routesV1(r chi.Router) {
 		}
 		get("/servers", s.listServers)
 		r.Post("/servers", s.handle(s.addServer))
-		r.Post("/servers/test", s.handle(s.testServer))
+		r.Post("/servers/test", s.handle(long(s.testServer)))
 		r.Post("/servers/order", s.handle(s.orderServers))
 		get("/servers/{name}", s.showServer)
 		r.Patch("/servers/{name}", s.handle(s.changeServer))
@@ -67,7 +67,7 @@ func (s *Server) routesV1(r chi.Router) {
 		r.Post("/servers/{name}/poll", s.handle(s.pollServer))
 		get("/servers/{name}/status", s.showStatus)
 		get("/servers/{name}/variables", s.showVariables)
-		get("/servers/{name}/changes", s.showChanges)
+		get("/servers/{name}/changes", long(s.showChanges))
 		get("/servers/{name}/problems", s.showProblems)
 		get("/servers/{name}/replication", s.showReplication)
 		get("/servers/{name}/processes", s.showProcesses)
@@ -77,8 +77,8 @@ func (s *Server) routesV1(r chi.Router) {
 		get("/servers/{name}/collectors", s.showCollectors)
 		get("/servers/{name}/metrics", s.showMetrics)
 		get("/servers/{name}/graphs", s.listServerGraphs)
-		get("/servers/{name}/graphs/{id}", s.drawJSON)
-		r.Get("/servers/{name}/graphs/{id}.{format}", s.handle(s.drawAs))
+		get("/servers/{name}/graphs/{id}", long(s.drawJSON))
+		r.Get("/servers/{name}/graphs/{id}.{format}", s.handle(long(s.drawAs)))
 
 		get("/groups", s.listGroups)
 		r.Post("/groups/order", s.handle(s.orderGroups))
@@ -86,8 +86,8 @@ func (s *Server) routesV1(r chi.Router) {
 		r.Put("/groups/{path}", s.handle(s.putGroup))
 		r.Delete("/groups/{path}", s.handle(s.deleteGroup))
 
-		get("/series", s.showSeries)
-		get("/drawings", s.showDrawings)
+		get("/series", long(s.showSeries))
+		get("/drawings", long(s.showDrawings))
 		get("/names", s.showNames)
 
 		get("/marks", s.listMarks)
@@ -102,8 +102,8 @@ func (s *Server) routesV1(r chi.Router) {
 
 		get("/retention", s.showRetention)
 		r.Put("/retention", s.handle(s.putRetention))
-		get("/retention/estimate", s.showEstimate)
-		get("/usage", s.showUsage)
+		get("/retention/estimate", long(s.showEstimate))
+		get("/usage", long(s.showUsage))
 
 		s.alertRoutes(r, get)
 		s.tellingRoutes(r, get)

@@ -98,7 +98,9 @@ func (s *Server) judgeDrawings(ctx context.Context, server *monolith.Server, v v
 	}
 	rules := s.alerts.Rules()
 	s.limitLines(server, rules, drawings)
-	history, err := s.alerts.Alerts(ctx, monolith.AlertQuery{Open: true, Closed: true, Servers: []monolith.ServerID{server.ID}, From: v.from, To: v.to, Limit: maxBands})
+	history, err := asked(ctx, s.inventory, func(ctx context.Context) ([]monolith.Alert, error) {
+		return s.alerts.Alerts(ctx, monolith.AlertQuery{Open: true, Closed: true, Servers: []monolith.ServerID{server.ID}, From: v.from, To: v.to, Limit: maxBands})
+	})
 	if err != nil {
 		return err
 	}
