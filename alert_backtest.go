@@ -35,10 +35,16 @@ type BackTestServer struct {
 	Open    time.Duration `json:"-"`
 	Unknown time.Duration `json:"-"`
 	Note    string        `json:"note,omitempty"` // why it says nothing or little, in words
-	// Times (unix seconds) and Value are the quantity that is compared, for a graph with its limits; no value is NaN.
-	Times []int64 `json:"t,omitempty"`
-	Value Floats  `json:"v,omitempty"`
-	Unit  string  `json:"unit,omitempty"`
+	// Times (unix seconds) are those of the values of Lines.
+	Times []int64        `json:"t,omitempty"`
+	Lines []BackTestLine `json:"lines,omitempty"`
+}
+
+// BackTestLine is a quantity that a rule compares, for a graph with its limits.
+type BackTestLine struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit,omitempty"`
+	Value Floats `json:"v"` // one for each of the times; NaN: none
 }
 
 // BackTestEpisode is one alert that would have been.

@@ -42,6 +42,15 @@ type RuleCondition struct {
 	// For is how long it must hold, by level; Clear in words.
 	For   map[string]string `json:"for,omitempty"`
 	Clear string            `json:"clear,omitempty"`
+	// Compares lists what If compares with limits as it stands; where a limit is part of more, no line on a graph would be right.
+	Compares []RuleComparison `json:"compares,omitempty"`
+}
+
+// RuleComparison is a name that a condition compares with a limit.
+type RuleComparison struct {
+	Name  string `json:"name"`  // a quantity of the rule, or a metric
+	Limit string `json:"limit"` // failed, for limit.failed
+	Alone bool   `json:"alone"` // nothing else is wanted for the condition to hold
 }
 
 // RuleScope says for whom a setting holds: exactly one of Server and Group is set, or neither for all.

@@ -134,7 +134,7 @@ func (s *Service) backTest(ctx context.Context, cat *Catalogue, r *Rule, srv *mo
 		}
 		p.note(out, events, at, rng.Step)
 	}
-	out.Unit = p.unit
+	out.Lines = p.lines
 	if out.Note == "" && out.Unknown > (t.To.Sub(t.From))/2 {
 		out.Note = "for more than half of the time the rule could not be judged: " + p.why
 	}
@@ -198,7 +198,7 @@ type replayed struct {
 	totals []float64 // of the counters so far
 	state  *monolith.State
 	open   map[monolith.AlertKey]int
-	unit   string
+	lines  []monolith.BackTestLine
 	why    string
 }
 
@@ -208,14 +208,28 @@ func newReplayed(cat *Catalogue, srv *monolith.Server, now *monolith.State, rng 
 	if now != nil {
 		p.id = now.Identity
 	}
-	if c := p.rule.conditions[0]; c.value != "" {
-		for _, q := range p.rule.lets {
-			if q.name == c.value {
-				p.unit = q.unit
-			}
-		}
+	for _, q := range p.rule.compared() {
+		p.lines = append(p.lines, monolith.BackTestLine{Name: q.name, Unit: q.unit})
 	}
 	return p
+}
+
+// compared gives the quantities that the conditions of a rule compare with limits, in the order of the conditions.
+func (r *Rule) compared() []*quantity {
+	var out []*quantity
+	add := func(name string) {
+		i := slices.IndexFunc(r.lets, func(q *quantity) bool { return q.name == name && !q.hidden })
+		if i >= 0 && !slices.Contains(out, r.lets[i]) {
+			out = append(out, r.lets[i])
+		}
+	}
+	for i, c := range r.conditions {
+		add(c.value)
+		for _, cmp := range r.info.When[i].Compares {
+			add(cmp.Name)
+		}
+	}
+	return out
 }
 
 // poll makes a poll of a step of history and judges it.
@@ -323,55 +337,19 @@ func (p *replayed) note(out *monolith.BackTestServer, events []Transition, at ti
 	if len(p.open) > 0 {
 		out.Open += step
 	}
-	value := math.NaN()
+	for i := range p.lines {
+		p.lines[i].Value = append(p.lines[i].Value, math.NaN())
+	}
 	for _, st := range p.engine.Status(p.server.ID, p.rule.id) {
 		if unknowable(st.State) {
 			out.Unknown += step
 			p.why = st.Why
 		}
 		for _, v := range st.Values {
-			if v.Name == p.rule.conditions[0].value && v.Num != nil {
-				value = *v.Num
+			if i := slices.IndexFunc(p.lines, func(l monolith.BackTestLine) bool { return l.Name == v.Name }); i >= 0 && v.Num != nil {
+				p.lines[i].Value[len(out.Times)] = *v.Num
 			}
 		}
 	}
-	out.Times, out.Value = append(out.Times, at.Unix()), append(out.Value, value)
+	out.Times = append(out.Times, at.Unix())
 }
-
-// LimitLine is a limit to be drawn on a graph.
-type LimitLine struct {
-	Rule  string         `json:"rule"`
-	Title string         `json:"title"`
-	Level monolith.Level `json:"level"`
-	Value float64        `json:"value"`
-	From  string         `json:"from"`
-}
-
-// LimitLines gives the limits in force on a server for a graph's series, given as formulas: those of rules one of whose
-// quantities is that formula. Spaces don't count.
-func (s *Service) LimitLines(server monolith.ServerID, series []string) []LimitLine {
-	wanted := map[string]bool{}
-	for _, text := range series {
-		wanted[squeezed(text)] = true
-	}
-	var out []LimitLine
-	for _, r := range s.engine.Catalogue().rules {
-		for _, q := range r.lets {
-			if !wanted[squeezed(q.expr.f.String())] {
-				continue
-			}
-			eff, err := s.EffectiveRule(server, r.id)
-			if err != nil || !eff.Enabled {
-				continue
-			}
-			for _, l := range eff.Limits {
-				if l.Name == q.name {
-					out = append(out, LimitLine{Rule: r.id, Title: r.info.Title, Level: l.Level, Value: l.Value, From: l.From})
-				}
-			}
-		}
-	}
-	return out
-}
-
-func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }

@@ -100,7 +100,7 @@ summary: "{asked}"
 says: "{asked}"
 `
 	got := run(monolith.BackTest{Source: busy})
-	if len(got.Episodes) != 1 || got.Episodes[0].Level != monolith.LevelWarn || got.Unit != "1/s" {
+	if len(got.Episodes) != 1 || got.Episodes[0].Level != monolith.LevelWarn || len(got.Lines) != 1 || got.Lines[0].Name != "asked" || got.Lines[0].Unit != "1/s" {
 		t.Fatalf("got %+v", got)
 	}
 	// The window is over 100/s from 10:08 on, for five minutes more until it opens; it falls below 90/s at 11:08 and stays
@@ -115,8 +115,8 @@ says: "{asked}"
 	if open := e.To.Sub(e.From); got.Open < open-time.Minute || got.Open > open+time.Minute {
 		t.Errorf("open for %s, the episode is %s", got.Open, open)
 	}
-	if len(got.Times) < 1400 || len(got.Times) != len(got.Value) || math.Abs(slices.Max(got.Value)-200) > 1 {
-		t.Errorf("%d times, %d values, the highest is %v", len(got.Times), len(got.Value), slices.Max(got.Value))
+	if v := got.Lines[0].Value; len(got.Times) < 1400 || len(got.Times) != len(v) || math.Abs(slices.Max(v)-200) > 1 {
+		t.Errorf("%d times, %d values, the highest is %v", len(got.Times), len(v), slices.Max(v))
 	}
 	// Other limits, while they are being moved.
 	if got := run(monolith.BackTest{Source: busy, Limits: map[string]map[string]float64{"warn": {"asked": 300}}}); len(got.Episodes) != 0 {

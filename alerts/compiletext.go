@@ -126,6 +126,9 @@ func (c *compiler) info(e *ruleEntry, r *Rule) monolith.RuleInfo {
 			}
 		}
 		one.Clear = clearWords(cond)
+		for _, cmp := range cond.expr.f.Comparisons(isLimit) {
+			one.Compares = append(one.Compares, monolith.RuleComparison{Name: cmp.Name, Limit: strings.TrimPrefix(cmp.Local, "limit."), Alone: cmp.Alone})
+		}
 		info.When = append(info.When, one)
 	}
 	for _, id := range r.inputs {
@@ -135,6 +138,9 @@ func (c *compiler) info(e *ruleEntry, r *Rule) monolith.RuleInfo {
 	}
 	return info
 }
+
+// isLimit reports whether a local is one of the limits.
+func isLimit(local string) bool { return strings.HasPrefix(local, "limit.") }
 
 func clearWords(c *condition) string {
 	when := "at the next good reading"

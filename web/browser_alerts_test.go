@@ -29,11 +29,12 @@ func (w waveBack) BackTest(ctx context.Context, t monolith.BackTest) (*monolith.
 	}
 	for i := range r.Servers {
 		s := &r.Servers[i]
-		s.Unit, s.Episodes, s.Open = "s", nil, 0
+		line := monolith.BackTestLine{Name: "lag", Unit: "s"}
+		s.Episodes, s.Open = nil, 0
 		above := false
 		for at := t.From; at.Before(t.To); at = at.Add(5 * time.Minute) {
 			v := 50 + 40*math.Sin(2*math.Pi*at.Sub(t.From).Hours()/3)
-			s.Times, s.Value = append(s.Times, at.Unix()), append(s.Value, v)
+			s.Times, line.Value = append(s.Times, at.Unix()), append(line.Value, v)
 			if v > limit && !above {
 				s.Episodes = append(s.Episodes, monolith.BackTestEpisode{Level: monolith.LevelWarn, From: at, Summary: "lag"})
 			} else if n := len(s.Episodes); v <= limit && above {
@@ -42,6 +43,7 @@ func (w waveBack) BackTest(ctx context.Context, t monolith.BackTest) (*monolith.
 			}
 			above = v > limit
 		}
+		s.Lines = []monolith.BackTestLine{line}
 	}
 	r.Step = 5 * time.Minute
 	return r, nil

@@ -137,7 +137,7 @@ func (f *fakeAlerts) Rules() []monolith.RuleInfo {
 	defer f.lock()()
 	rules := []monolith.RuleInfo{
 		{ID: cmp.Or(f.lag, "lag"), Title: "Replication lag", Category: "replication", Plan: []string{"P04"}, Each: "replica", Window: 5 * time.Minute, Warmup: 10 * time.Minute, Every: "slow",
-			When: []monolith.RuleCondition{{If: "lag > limit.lag", Limits: map[string]map[string]float64{"warn": {"lag": 60}, "critical": {"lag": 600}}}}, Inputs: []string{"replica.lag"}},
+			When: []monolith.RuleCondition{{If: "lag > limit.lag", Compares: []monolith.RuleComparison{{Name: "lag", Limit: "lag", Alone: true}}, Limits: map[string]map[string]float64{"warn": {"lag": 60}, "critical": {"lag": 600}}}}, Inputs: []string{"replica.lag"}},
 		{ID: "scans", Title: "Table scans", Category: "queries", Plan: []string{"S09", "S28"}, Each: "server", Every: "slow"},
 	}
 	for _, o := range f.own {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -319,9 +318,8 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 		d.Panels, d.Note = d.Panels[:0], "The rule is there no more."
 		return d, nil
 	}
-	shown := comparedName(&rule)
 	if len(d.Panels) == 0 && at >= 0 {
-		if shown, err = s.drawQuantity(ctx, d, &servers[at], a, &rule, v); err != nil {
+		if err := s.drawQuantity(ctx, d, &servers[at], a, &rule, v); err != nil {
 			return nil, err
 		}
 	}
@@ -329,7 +327,7 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 		d.Note = cmp.Or(d.Note, "The history does not hold what this rule compares.")
 		return d, nil
 	}
-	d.Panels[0].Limits = limitsOfAlert(a, shown, d.Panels[0].Unit)
+	drawLimits(d, &rule, limitsOfAlert(a))
 	history, err := s.alerts.Alerts(ctx, monolith.AlertQuery{Open: true, Closed: true, Rule: a.Rule, Servers: []monolith.ServerID{a.Server}, From: v.from, To: v.to, Limit: maxBands})
 	if err != nil {
 		return nil, err
@@ -350,32 +348,32 @@ func (s *Server) drawAlert(ctx context.Context, a *monolith.Alert, v view) (*gra
 }
 
 // drawQuantity draws the formula of the first quantity that the alert compares, where a back-test can't tell its
-// values, and gives its name. A formula that only rules understand leaves the drawing as it is.
-func (s *Server) drawQuantity(ctx context.Context, d *graph.Drawing, srv *monolith.Server, a *monolith.Alert, rule *monolith.RuleInfo, v view) (string, error) {
+// values. A formula that only rules understand leaves the drawing as it is.
+func (s *Server) drawQuantity(ctx context.Context, d *graph.Drawing, srv *monolith.Server, a *monolith.Alert, rule *monolith.RuleInfo, v view) error {
 	judged := slices.IndexFunc(a.Values, func(v monolith.AlertValue) bool { return v.Limit != nil })
 	if judged < 0 || a.Instance != "" {
-		return "", nil
+		return nil
 	}
 	let := slices.IndexFunc(rule.Let, func(q monolith.RuleQuantity) bool { return q.Name == a.Values[judged].Name })
 	if let < 0 {
-		return "", nil
+		return nil
 	}
 	q := rule.Let[let]
 	g, err := s.graphOf(ctx, []string{q.Is}, []monolith.Server{*srv})
 	if err != nil {
-		return "", nonsense(err)
+		return nonsense(err)
 	}
 	drawn, err := s.drawFor(ctx, srv, s.request(v, srv.ID), g)
 	if err != nil {
-		return "", nonsense(err)
+		return nonsense(err)
 	}
 	one := drawn[0]
 	if len(one.Panels) == 0 || len(one.Panels[0].Lines) == 0 {
-		return "", nil
+		return nil
 	}
 	one.Panels[0].Lines[0].Name, one.Panels[0].Unit = q.Name, q.Unit
 	d.Times, d.Step, d.Tier, d.Panels, d.Note = one.Times, one.Step, one.Tier, one.Panels[:1], ""
-	return q.Name, nil
+	return nil
 }
 
 // nonsense keeps errors that are not about what was asked.
@@ -386,38 +384,52 @@ func nonsense(err error) error {
 	return err
 }
 
-// limitsOfAlert gives the limit that the alert's value of that name is compared with.
-func limitsOfAlert(a *monolith.Alert, name, unit string) []graph.Limit {
+// limitsOfAlert gives the limits that the alert's values are compared with, by the values' names.
+func limitsOfAlert(a *monolith.Alert) []graph.Limit {
+	var list []graph.Limit
 	for _, v := range a.Values {
-		if v.Name == name && v.Unit == unit && v.Limit != nil && !math.IsNaN(*v.Limit) {
-			return []graph.Limit{{Value: *v.Limit, Level: a.Level, Name: v.Name, Always: true}}
+		if v.Limit != nil && !math.IsNaN(*v.Limit) {
+			list = append(list, graph.Limit{Value: *v.Limit, Level: a.Level, Name: v.Name, Always: true})
 		}
 	}
-	return nil
+	return list
 }
 
-// firstLimit finds the first limit in a condition and, where there is one, what is compared with it.
-var firstLimit = regexp.MustCompile(`^[^.]*?\b([A-Za-z_][A-Za-z0-9_]*)\s*[<>]=?\s*limit\.([A-Za-z_][A-Za-z0-9_]*)`)
-
-// comparedName is the quantity that a rule's pictures show, where it is one that is compared with the limit of its own
-// name; "" where the limit is part of more, and no line would be right.
-func comparedName(rule *monolith.RuleInfo) string {
-	if len(rule.When) == 0 {
-		return ""
+// drawLimits puts limits to the panels of the quantities of their names, where the rule compares just these two: where
+// the limit is part of more, no line would be right.
+func drawLimits(d *graph.Drawing, rule *monolith.RuleInfo, limits []graph.Limit) {
+	for i := range d.Panels {
+		p := &d.Panels[i]
+		for _, limit := range limits {
+			own := func(l graph.Line) bool { return l.Name == limit.Name }
+			if slices.ContainsFunc(p.Lines, own) && comparesOwn(rule, limit.Name) {
+				p.Limits = append(p.Limits, limit)
+			}
+		}
 	}
-	if m := firstLimit.FindStringSubmatch(rule.When[0].If); m != nil && m[1] == m[2] {
-		return m[1]
-	}
-	return ""
 }
 
-// drawTested makes the panel of what a rule would have compared.
+// comparesOwn reports whether a rule compares a quantity with the limit of its own name.
+func comparesOwn(rule *monolith.RuleInfo, name string) bool {
+	return slices.ContainsFunc(rule.When, func(c monolith.RuleCondition) bool {
+		return slices.ContainsFunc(c.Compares, func(pair monolith.RuleComparison) bool { return pair.Name == name && pair.Limit == name })
+	})
+}
+
+// drawTested makes the panels of what a rule would have compared, one for each unit.
 func drawTested(d *graph.Drawing, t *monolith.BackTestServer, step time.Duration) {
 	d.Step = max(1, int64(step/time.Second))
-	if len(t.Times) == 0 || len(t.Times) != len(t.Value) {
+	if len(t.Times) == 0 || len(t.Lines) == 0 {
 		d.Note = t.Note
 		return
 	}
 	d.Times, d.Tier = t.Times, "raw"
-	d.Panels = []graph.PanelDrawing{{Unit: t.Unit, Lines: []graph.Line{graph.NewLine("value", t.Unit, t.Value)}}}
+	for _, line := range t.Lines {
+		at := slices.IndexFunc(d.Panels, func(p graph.PanelDrawing) bool { return p.Unit == line.Unit })
+		if at < 0 {
+			at = len(d.Panels)
+			d.Panels = append(d.Panels, graph.PanelDrawing{Unit: line.Unit})
+		}
+		d.Panels[at].Lines = append(d.Panels[at].Lines, graph.NewLine(line.Name, line.Unit, line.Value))
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -194,7 +195,9 @@ func (s *Server) viewTested(ctx context.Context, t *monolith.BackTestServer, res
 	if len(d.Panels) == 0 {
 		return one, nil
 	}
-	d.Panels[0].Limits = s.testedLimits(t.Server, ask, t.Unit)
+	if rule, limits := s.testedLimits(t.Server, ask); rule != nil {
+		drawLimits(d, rule, limits)
+	}
 	for _, e := range t.Episodes {
 		d.Bands = append(d.Bands, graph.Band{From: e.From, To: e.To, Level: e.Level, Text: e.Summary})
 	}
@@ -213,46 +216,34 @@ func (s *Server) viewTested(ctx context.Context, t *monolith.BackTestServer, res
 	return one, nil
 }
 
-// testedLimits are the limits, as they were tried, of the quantity that a back-test gives.
-func (s *Server) testedLimits(server monolith.ServerID, ask monolith.BackTest, unit string) (list []graph.Limit) {
+// testedLimits gives the rule that is tried and its limits as they were tried; nil where it can't be read.
+func (s *Server) testedLimits(server monolith.ServerID, ask monolith.BackTest) (*monolith.RuleInfo, []graph.Limit) {
 	rule, err := s.alerts.CheckOwnRule(ask.Source)
+	var inForce []monolith.EffectiveLimit
 	if ask.Rule != "" {
-		rule, err = s.ruleNamed("", ask.Rule)
+		if rule, err = s.ruleNamed("", ask.Rule); err == nil {
+			var e monolith.EffectiveRule
+			e, err = s.alerts.EffectiveRule(server, ask.Rule)
+			inForce = e.Limits
+		}
 	}
-	name := ""
-	if err == nil {
-		name = comparedName(&rule)
+	if err != nil {
+		return nil, nil
 	}
-	if name == "" || unitOfLimit(&rule, name) != unit {
-		return nil
-	}
-	inForce := map[monolith.Level]float64{}
+	var list []graph.Limit
 	for _, col := range limitColumns(&rule) {
-		if col.Name == name {
-			inForce[col.Level] = ownLimit(&rule, col)
+		v := ownLimit(&rule, col)
+		if i := slices.IndexFunc(inForce, func(l monolith.EffectiveLimit) bool { return l.Level == col.Level && l.Name == col.Name }); i >= 0 {
+			v = inForce[i].Value
+		}
+		if tried, is := ask.Limits[col.Level.String()][col.Name]; is {
+			v = tried
+		}
+		if !math.IsNaN(v) {
+			list = append(list, graph.Limit{Value: v, Level: col.Level, Name: col.Name, Always: true})
 		}
 	}
-	if ask.Rule != "" {
-		e, err := s.alerts.EffectiveRule(server, ask.Rule)
-		if err != nil {
-			return nil
-		}
-		for _, l := range e.Limits {
-			if l.Condition == 0 && l.Name == name {
-				inForce[l.Level] = l.Value
-			}
-		}
-	}
-	for _, level := range monolith.Levels {
-		v, there := inForce[level]
-		if tried, is := ask.Limits[level.String()][name]; is {
-			v, there = tried, true
-		}
-		if there && v == v {
-			list = append(list, graph.Limit{Value: v, Level: level, Name: name, Always: true})
-		}
-	}
-	return list
+	return &rule, list
 }
 
 // ruleEditor is the page of a rule that people write.

@@ -110,12 +110,28 @@ func TestOwnRulesOnPages(t *testing.T) {
 	}
 }
 
-func TestComparedName(t *testing.T) {
-	for condition, want := range map[string]string{"failed >= limit.failed and share >= limit.share": "failed", "lag > limit.lag": "lag", "running >= greatest(limit.queries, limit.per_core * cores)": "",
-		"status.Threads_running > limit.n": "", "a > limit.b": "", "x": "", "known and used>=limit.used": "used", "a > 3 and limit.c < b": ""} {
-		if got := comparedName(&monolith.RuleInfo{When: []monolith.RuleCondition{{If: condition}}}); got != want {
-			t.Errorf("%s: %q, want %q", condition, got, want)
-		}
+// TestWhatARuleComparesHasItsLimits: each quantity is a line, those of one unit in one panel, with the limits that it is
+// compared with as they stand.
+func TestWhatARuleComparesHasItsLimits(t *testing.T) {
+	rule := &monolith.RuleInfo{When: []monolith.RuleCondition{{Compares: []monolith.RuleComparison{{Name: "long", Limit: "long", Alone: true}}},
+		{Compares: []monolith.RuleComparison{{Name: "short", Limit: "short"}, {Name: "share", Limit: "other"}}}}}
+	d := &graph.Drawing{}
+	drawTested(d, &monolith.BackTestServer{Times: []int64{60, 120}, Lines: []monolith.BackTestLine{{Name: "long", Value: monolith.Floats{1, 2}}, {Name: "share", Unit: "%", Value: monolith.Floats{7, 8}},
+		{Name: "short", Value: monolith.Floats{3, math.NaN()}}}}, time.Minute)
+	two, four, ten := 2., 4., 10.
+	drawLimits(d, rule, limitsOfAlert(&monolith.Alert{Level: monolith.LevelCritical, Values: []monolith.AlertValue{{Name: "long", Limit: &two}, {Name: "short", Limit: &four}, {Name: "share", Limit: &ten}, {Name: "load"}}}))
+	if len(d.Panels) != 2 || len(d.Panels[0].Lines) != 2 || d.Panels[0].Lines[1].Name != "short" || d.Panels[1].Unit != "%" || d.Step != 60 {
+		t.Fatalf("%+v", d)
+	}
+	if l := d.Panels[0].Limits; len(l) != 2 || l[0].Name != "long" || l[1].Value != 4 || l[1].Level != monolith.LevelCritical {
+		t.Errorf("%+v", l)
+	}
+	if l := d.Panels[1].Limits; len(l) != 0 {
+		t.Errorf("a limit of another name is drawn: %+v", l)
+	}
+	d = &graph.Drawing{}
+	if drawTested(d, &monolith.BackTestServer{Note: "no history"}, time.Minute); len(d.Panels) != 0 || d.Note != "no history" {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -183,8 +199,9 @@ func TestQuietTimesOnPages(t *testing.T) {
 // alert was open.
 func TestLimitsAndBandsOnGraphs(t *testing.T) {
 	rules := []monolith.RuleInfo{{ID: "threads", Title: "Threads", Let: []monolith.RuleQuantity{{Name: "running", Is: "greatest(0, status.Threads_running - 1)"}},
-		When: []monolith.RuleCondition{{If: "running >= limit.running"}}}, {ID: "plain", When: []monolith.RuleCondition{{If: "status.Threads_running>limit.n"}}},
-		{ID: "both", When: []monolith.RuleCondition{{If: "status.Open_files > limit.n and status.Uptime > 3"}}}}
+		When: []monolith.RuleCondition{{Compares: []monolith.RuleComparison{{Name: "running", Limit: "running", Alone: true}}}}},
+		{ID: "plain", When: []monolith.RuleCondition{{Compares: []monolith.RuleComparison{{Name: "status.Threads_running", Limit: "n", Alone: true}}}}},
+		{ID: "both", When: []monolith.RuleCondition{{Compares: []monolith.RuleComparison{{Name: "status.Open_files", Limit: "n"}}}}}}
 	all := comparisonsOf(rules)
 	for expr, want := range map[string]string{"greatest(0,status.Threads_running-1)": "running", "status.Threads_running": "n"} {
 		if got := all[expr]; len(got) != 1 || got[0].Limit != want {

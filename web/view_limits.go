@@ -56,30 +56,24 @@ type comparison struct {
 	Limit     string // its name
 }
 
-// compared finds "a formula >= limit.name" where the left side is one quantity or metric.
-var compared = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)\s*[<>]=?\s*limit\.([A-Za-z_][A-Za-z0-9_]*)`)
-
-// conjunction finds a condition that wants several things at once.
-var conjunction = regexp.MustCompile(`\band\b`)
-
 // comparisonsOf gives what rules compare with limits, by the formula without its spaces: quantities are replaced by
 // what they stand for. Only a line that is exactly such a formula has the limit: a line that almost is would be judged
-// wrongly by the eye.
+// wrongly by the eye. So would one beyond whose limit alone nothing happens yet.
 func comparisonsOf(rules []monolith.RuleInfo) map[string][]comparison {
 	all := map[string][]comparison{}
 	for i := range rules {
 		rule := &rules[i]
 		for n, c := range rule.When {
-			if conjunction.MatchString(c.If) {
-				continue // beyond this limit alone nothing happens yet
-			}
-			for _, m := range compared.FindAllStringSubmatch(c.If, -1) {
-				expr := m[1]
+			for _, pair := range c.Compares {
+				if !pair.Alone {
+					continue
+				}
+				expr := pair.Name
 				if at := slices.IndexFunc(rule.Let, func(q monolith.RuleQuantity) bool { return q.Name == expr }); at >= 0 {
 					expr = rule.Let[at].Is
 				}
 				key := spaceless(expr)
-				all[key] = append(all[key], comparison{rule.ID, rule.Title, n, m[2]})
+				all[key] = append(all[key], comparison{rule.ID, rule.Title, n, pair.Limit})
 			}
 		}
 	}
