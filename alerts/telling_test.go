@@ -272,6 +272,10 @@ func TestLimitPerHourMakesADigest(t *testing.T) {
 		d.pass(time.Minute)
 	}
 	d.want("12:00:00 people: [WARN] acme/db1 rule-0", "12:01:00 people: [WARN] acme/db1 rule-1", "12:02:00 people: [WARN] acme/db1 rule-2")
+	who, err := d.tell.Who(t.Context(), last.ID)
+	if err != nil || len(who) != 1 || !who[0].Told || !strings.Contains(who[0].Why, "in a digest since there were 3 messages within an hour") {
+		t.Errorf("who is told: %+v, %v", who, err)
+	}
 	d.close(last, monolith.ClosedCleared)
 	// A start in between keeps both the limit and the digest.
 	d.start()

@@ -3,6 +3,7 @@ package alerts
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 			return s.withReminder(w, a, d.Done, now)
 		case monolith.DeliveryPending, monolith.DeliveryClaimed:
 			w.Told, w.At = true, d.Next
-			w.Why = s.plan(a, d.Next)
+			w.Why = s.plan(a, d)
 			if d.Attempts > 0 && d.Answer != "" {
 				w.Why = "tried again at " + s.hours.inWords(d.Next) + ": " + d.Answer
 			}
@@ -89,17 +90,21 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 	return w
 }
 
-// plan says why a message is planned for a moment.
-func (s *subscriber) plan(a *monolith.Alert, at time.Time) string {
+// plan says why a message is planned for its moment.
+func (s *subscriber) plan(a *monolith.Alert, d *monolith.Delivery) string {
 	var why []string
+	at := d.Next
 	if s.Delay > 0 && at.Sub(a.Opened) >= s.Delay {
 		why = append(why, "after its delay")
 	}
 	if s.hours.next(at.Add(-time.Second)).Equal(at) && len(s.hours.spans) > 0 {
 		why = append(why, "at the beginning of its hours")
 	}
-	if s.Digest > 0 {
+	switch {
+	case s.Digest > 0:
 		why = append(why, "in a digest")
+	case d.Kind == monolith.NoticeDigest:
+		why = append(why, fmt.Sprintf("in a digest since there were %d messages within an hour", s.perHour()))
 	}
 	text := "told at " + s.hours.inWords(at)
 	if len(why) > 0 {
