@@ -98,7 +98,7 @@ func randomPassword(r *rand.Rand) string {
 func TestPasswordsSurvive(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
+	for range 10_000 {
 		pw := randomPassword(r)
 		d, err := newDialed(monolith.Endpoint{Host: "h", User: "mon", Password: monolith.Secret(pw)}, "1.0", time.Second)
 		if err != nil || d.config.Passwd != pw || d.config.User != "mon" || d.config.Addr != "h:3306" {
