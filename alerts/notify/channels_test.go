@@ -104,8 +104,10 @@ func TestWebhook(t *testing.T) {
 func TestPagerDuty(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
-	s := sender(t, &monolith.Channel{Kind: "pagerduty", Config: map[string]string{"url": r.URL}, Secrets: map[string]monolith.Secret{"routing_key": "0123456789abcdef0123456789abcdef"}}, Options{})
-	actions := []string{"trigger", "trigger", "trigger", "resolve", "acknowledge", "trigger", "", "trigger"}
+	record := &Dialogue{}
+	s := sender(t, &monolith.Channel{Kind: "pagerduty", Config: map[string]string{"url": r.URL}, Secrets: map[string]monolith.Secret{"routing_key": "0123456789abcdef0123456789abcdef"}}, Options{Record: record})
+	// The last is a test, which ends the incident that it made.
+	actions := []string{"trigger", "trigger", "trigger", "resolve", "acknowledge", "trigger", "", "resolve"}
 	for i, n := range Examples() {
 		r.body = nil
 		if _, err := s.Send(t.Context(), n); err != nil {
@@ -126,6 +128,11 @@ func TestPagerDuty(t *testing.T) {
 		}
 		if needs := e.Action == "trigger"; needs && (e.Payload == nil || e.Payload.Summary == "" || e.Payload.Source == "" || e.Payload.Severity == "") {
 			t.Errorf("%s: payload %+v", n.Kind, e.Payload)
+		}
+	}
+	for _, action := range []string{"trigger", "resolve"} {
+		if want := fmt.Sprintf(`"event_action":%q,"dedup_key":"monolith-example-test"`, action); strings.Count(record.String(), want) != 1 {
+			t.Errorf("the dialogue of the test lacks %s:\n%s", want, record)
 		}
 	}
 	if _, err := s.Send(t.Context(), hostileNotice(monolith.NoticeProblem)); err != nil {
