@@ -237,7 +237,7 @@ func (dr *Drawing) setAxis(r formula.Result) {
 
 // lines makes the lines of one series: one, or one an instance.
 func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []formula.Line) []Line {
-	expr, newest := f.String(), newestSteps(f, r.Step)
+	expr, inputs, newest := f.String(), inputNames(nil, f), newestSteps(f, r.Step)
 	unit := p.Unit
 	if s.Axis == "right" {
 		unit = p.Right
@@ -245,7 +245,7 @@ func lines(p *Panel, s *Series, f *formula.Formula, r formula.Result, ago []form
 	out := make([]Line, 0, len(r.Lines))
 	for _, l := range r.Lines {
 		line := Line{Name: s.Name, Instance: l.Instance, Unit: unit, Style: cmp.Or(s.Style, StyleLine),
-			Right: s.Axis == "right", Hidden: s.Hidden, States: s.stateWords(), Below: s.Below, Expr: expr, V: withoutDust(l.V), Min: l.Min, Max: l.Max}
+			Right: s.Axis == "right", Hidden: s.Hidden, States: s.stateWords(), Below: s.Below, Expr: expr, Inputs: inputs, V: withoutDust(l.V), Min: l.Min, Max: l.Max}
 		if s.Floor != nil {
 			line.V = above(line.V, *s.Floor)
 		}

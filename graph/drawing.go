@@ -50,11 +50,13 @@ type Line struct {
 	Instance string `json:"instance,omitempty"`
 	Server   string `json:"server,omitempty"` // set when a graph shows several servers
 	Expr     string `json:"expr"`
-	Unit     string `json:"unit"`
-	Style    Style  `json:"style"`
-	Right    bool   `json:"right,omitempty"`  // belongs to the right axis
-	Hidden   bool   `json:"hidden,omitempty"` // drawn only when someone asks for it
-	Below    bool   `json:"below,omitempty"`  // drawn below zero (Bytes_sent under Bytes_received)
+	// Inputs are the names of the metrics that the formula reads. nil for a line that comes from no formula.
+	Inputs []string `json:"-"`
+	Unit   string   `json:"unit"`
+	Style  Style    `json:"style"`
+	Right  bool     `json:"right,omitempty"`  // belongs to the right axis
+	Hidden bool     `json:"hidden,omitempty"` // drawn only when someone asks for it
+	Below  bool     `json:"below,omitempty"`  // drawn below zero (Bytes_sent under Bytes_received)
 	// States are the words of a strip's states: good, in between, bad. Only strips have them.
 	States []string `json:"states,omitempty"`
 

@@ -290,3 +290,27 @@ func compile(field, text string, known func(string) bool) (*formula.Formula, err
 	}
 	return f, err
 }
+
+// Inputs gives the names of the metrics that the graph draws, each once, whichever of its formulas a server needs. The graph
+// must have been validated.
+func (g *Graph) Inputs() []string {
+	var names []string
+	for i := range g.Panels {
+		for j := range g.Panels[i].Series {
+			for _, f := range g.Panels[i].Series[j].exprs {
+				names = inputNames(names, f)
+			}
+		}
+	}
+	return names
+}
+
+// inputNames adds the names that a formula reads to a list.
+func inputNames(names []string, f *formula.Formula) []string {
+	for _, in := range f.Inputs() {
+		if !slices.Contains(names, in.Name) {
+			names = append(names, in.Name)
+		}
+	}
+	return names
+}

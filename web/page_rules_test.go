@@ -215,8 +215,8 @@ func TestLimitsAndBandsOnGraphs(t *testing.T) {
 	x := newFleet(t, 3)
 	srv := &x.store.servers[0]
 	id := x.alerts.open(srv, "lag", monolith.LevelCritical, noon.Add(-30*time.Minute))
-	d := &graph.Drawing{Panels: []graph.PanelDrawing{{Lines: []graph.Line{{Expr: "replica.lag", Style: graph.StyleLine}, {Expr: "replica.lag", Style: graph.StyleStack}}}}}
-	other := &graph.Drawing{Panels: []graph.PanelDrawing{{Lines: []graph.Line{{Expr: "rate(status.Questions)"}}}}}
+	d := &graph.Drawing{Panels: []graph.PanelDrawing{{Lines: []graph.Line{{Expr: "replica.lag", Inputs: []string{"replica.lag"}, Style: graph.StyleLine}, {Expr: "replica.lag", Style: graph.StyleStack}}}}}
+	other := &graph.Drawing{Panels: []graph.PanelDrawing{{Lines: []graph.Line{{Expr: "rate(status.Questions)", Inputs: []string{"status.Questions"}}}}}}
 	if err := x.judgeDrawings(t.Context(), srv, view{from: noon.Add(-time.Hour), to: noon}, []*graph.Drawing{d, other}); err != nil {
 		t.Fatal(err)
 	}

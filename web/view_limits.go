@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +12,6 @@ import (
 
 // maxBands bounds the alerts drawn behind one graph: more can't be told apart.
 const maxBands = 100
-
-// metricNames finds the names of metrics in a formula.
-var metricNames = regexp.MustCompile(`\b(?:status|variable|host|innodb|replica|server|schema|self)\.[A-Za-z0-9_]+`)
 
 // inputsByGraph are the metrics that each graph of the catalogue draws.
 var inputsByGraph = sync.OnceValue(func() map[string]map[string]bool {
@@ -28,14 +24,8 @@ var inputsByGraph = sync.OnceValue(func() map[string]map[string]bool {
 
 func inputsOf(g *graph.Graph) map[string]bool {
 	names := map[string]bool{}
-	for _, p := range g.Panels {
-		for _, series := range p.Series {
-			for _, expr := range series.Expr {
-				for _, name := range metricNames.FindAllString(expr, -1) {
-					names[name] = true
-				}
-			}
-		}
+	for _, name := range g.Inputs() {
+		names[name] = true
 	}
 	return names
 }
@@ -124,7 +114,7 @@ func movingNames(d *graph.Drawing) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range d.Panels {
 		for _, l := range p.Lines {
-			for _, name := range metricNames.FindAllString(l.Expr, -1) {
+			for _, name := range l.Inputs {
 				if !strings.HasPrefix(name, "variable.") && !everywhere[name] {
 					names[name] = true
 				}
