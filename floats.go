@@ -33,7 +33,7 @@ func (f Floats) AppendJSON(out []byte) []byte {
 		case math.IsNaN(v) || math.IsInf(v, 0):
 			out = append(out, "null"...)
 		case v != math.Trunc(v):
-			out = strconv.AppendFloat(out, v, 'g', floatDigits, 64)
+			out = appendFraction(out, v)
 		case math.Abs(v) < 1<<53:
 			out = strconv.AppendInt(out, int64(v), 10)
 		default:
@@ -41,4 +41,60 @@ func (f Floats) AppendJSON(out []byte) []byte {
 		}
 	}
 	return append(out, ']')
+}
+
+// tens are the powers of ten that a fraction of middling size is multiplied by. All are exact.
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16}
+
+// appendFraction writes what strconv.AppendFloat(out, v, 'g', floatDigits, 64) does, in less than half the time: most
+// fractions are near enough to one that all their digits fit into one integer.
+func appendFraction(out []byte, v float64) []byte {
+	a := math.Abs(v)
+	if a < 1e-4 || a >= 1e11 {
+		return strconv.AppendFloat(out, v, 'g', floatDigits, 64)
+	}
+	// The power of two gives that of ten, or one less: the logarithm of 2 is a little more than 77/256.
+	power := (int(math.Float64bits(a)>>52) - 1023) * 77 >> 8
+	places := floatDigits - 1 - power // behind the point
+	scaled := a * tens[places]
+	if scaled >= tens[floatDigits] {
+		places--
+		scaled = a * tens[places]
+	}
+	whole := uint64(scaled)
+	// The product is off by a ten-thousandth at most: only near the middle may it be rounded to the wrong side.
+	switch rest := scaled - float64(whole); {
+	case rest > 0.501:
+		whole++
+	case rest >= 0.499:
+		return strconv.AppendFloat(out, v, 'g', floatDigits, 64)
+	}
+	if whole == uint64(tens[floatDigits]) { // 9.99… became 10
+		whole, places = whole/10, places-1
+	}
+	var digits [floatDigits]byte
+	for i, half := range [2]uint32{uint32(whole / 1e6), uint32(whole % 1e6)} {
+		for at := 6*i + 5; at >= 6*i; at-- {
+			digits[at] = '0' + byte(half%10)
+			half /= 10
+		}
+	}
+	if v < 0 {
+		out = append(out, '-')
+	}
+	last := floatDigits
+	for digits[last-1] == '0' {
+		last--
+	}
+	point := floatDigits - places
+	if point <= 0 {
+		out = append(out, "0.000"[:2-point]...)
+		return append(out, digits[:last]...)
+	}
+	out = append(out, digits[:point]...)
+	if last > point {
+		out = append(out, '.')
+		out = append(out, digits[point:last]...)
+	}
+	return out
 }

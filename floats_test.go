@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 )
 
@@ -46,6 +47,48 @@ func TestFloatsReadBack(t *testing.T) {
 		if math.Abs(back[0]-v) > allowed {
 			t.Fatalf("%v is written as %s", v, text)
 		}
+	}
+}
+
+// Fractions are written by a short cut, which must not show.
+func FuzzFraction(f *testing.F) {
+	for _, v := range []float64{0.1, 1.0 / 3, 1e-4, 0.5e-4, 99999999999.5, 0.1234567890125, 12345678.90125, 999999.9999995, 9.9999999999995, 1e11 - 0.5} {
+		f.Add(v)
+		f.Add(math.Nextafter(v, 0))
+		f.Add(-math.Nextafter(v, math.Inf(1)))
+	}
+	f.Fuzz(func(t *testing.T, v float64) {
+		if v != math.Trunc(v) {
+			checkFraction(t, v)
+		}
+	})
+}
+
+func TestFractionsAreWrittenAsStrconvDoes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 500_000 {
+		size := math.Pow10(rng.IntN(18) - 5)
+		for _, v := range []float64{
+			rng.Float64() * size,                                 // any
+			math.Round(rng.Float64()*1e4) / 1e4 * size,           // few digits
+			(math.Floor(rng.Float64()*1e12) + 0.5) / 1e12 * size, // halfway between two
+			math.Nextafter(size, float64(rng.IntN(2))*2*size),    // next to a power of ten
+		} {
+			if v != math.Trunc(v) {
+				checkFraction(t, v)
+			}
+		}
+	}
+}
+
+func checkFraction(t *testing.T, v float64) {
+	t.Helper()
+	if math.IsNaN(v) {
+		return
+	}
+	got, want := string(appendFraction(nil, v)), strconv.FormatFloat(v, 'g', floatDigits, 64)
+	if got != want {
+		t.Fatalf("%v is written as %s, want %s", v, got, want)
 	}
 }
 
