@@ -1,6 +1,9 @@
 package monolith
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Channel is a way to reach people or programs: a mail relay with its recipients, a PagerDuty service, a webhook …
 type Channel struct {
@@ -47,6 +50,24 @@ type Subscription struct {
 	Quiet   string    `json:"quiet,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+}
+
+// Declines says why a subscription does not choose an alert at its level; "" when it does. What is about the monitor itself
+// concerns every server.
+func (s *Subscription) Declines(a *Alert) string {
+	switch {
+	case len(s.Levels) > 0 && !slices.Contains(s.Levels, a.Level):
+		return "it is not told of level " + a.Level.String()
+	case len(s.Rules) > 0 && !slices.Contains(s.Rules, a.Rule):
+		return "it is not told of this rule"
+	case a.Server == 0:
+		return ""
+	case len(s.Servers) > 0 && !slices.Contains(s.Servers, a.Server):
+		return "it is not told of this server"
+	case len(s.Groups) > 0 && !slices.ContainsFunc(s.Groups, func(g string) bool { return InGroup(a.Group, g) }):
+		return "it is not told of this group"
+	}
+	return ""
 }
 
 // DeliveryState is where a delivery stands.

@@ -63,6 +63,13 @@ type Audience struct {
 	Why string    `json:"why"` // one sentence
 }
 
+// Foretold says what becomes of an open alert when a subscription is kept as it is given.
+type Foretold struct {
+	Alert
+	At  time.Time // when it is told of it; zero: it is not
+	Why string    // one sentence
+}
+
 // Heartbeat is the dead man's switch: an address that Monolith calls as long as it can watch, so that somebody else
 // notices when it can't.
 type Heartbeat struct {

@@ -100,8 +100,10 @@ type message struct {
 	due    time.Time
 	// after: an alert that was over before is not told.
 	after time.Time
-	was   []time.Time // of a reminder: when each alert was told before
-	open  []monolith.Alert
+	was   []time.Time // of what no event brought: when each alert was told before, zero: never
+	// already: it was so when the subscription was made, changed or switched on.
+	already bool
+	open    []monolith.Alert
 }
 
 // plan gives what the events of a moment mean for the subscriptions. about says nothing of the alerts' ids: new ones have
@@ -147,7 +149,7 @@ func (p *planner) planOne(s *subscriber, at time.Time, e *BatchEvent) (message, 
 		if e.Kind == monolith.EventUnsilenced && t != nil {
 			return message{}, false // it was told before it became quiet
 		}
-		if !tells(s, e) || t == nil && s.declines(a) != "" || t != nil && t.due.After(at) {
+		if !tells(s, e) || t == nil && s.Declines(a) != "" || t != nil && t.due.After(at) {
 			return message{}, false // what is still to be told is told as it is then
 		}
 		return p.problem(s, at, e, k, t), true
@@ -183,7 +185,7 @@ func tells(s *subscriber, e *BatchEvent) bool {
 		return true
 	}
 	a := e.Of
-	return e.Cause != nil && s.declines(e.Cause) != "" && !a.Maintenance && !a.Silenced.After(e.At)
+	return e.Cause != nil && s.Declines(e.Cause) != "" && !a.Maintenance && !a.Silenced.After(e.At)
 }
 
 // problem plans the message that an alert is open, or worse, and remembers it.

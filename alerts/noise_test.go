@@ -144,7 +144,7 @@ func invariants(t *testing.T, d *desk, sub monolith.Subscription, people, progra
 			}
 		}
 		for _, a := range d.alerts {
-			if a.Open() && s.declines(a) == "" && !told[a.ID] {
+			if a.Open() && s.Declines(a) == "" && !told[a.ID] {
 				t.Errorf("%s: %d is open at %s and was not told", s.channel.Name, a.ID, a.Level)
 			}
 			if id == program && !a.Open() && told[a.ID] && !over[a.ID] {

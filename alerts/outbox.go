@@ -57,7 +57,7 @@ const (
 // pack makes a notice of a message.
 func (t *Telling) pack(m *message, at time.Time) ([]byte, error) {
 	e := envelope{Due: m.due, After: m.after}
-	e.Kind, e.Key, e.At = m.kind, m.key, at
+	e.Kind, e.Key, e.At, e.Already = m.kind, m.key, at, m.already
 	switch {
 	case m.kind == monolith.NoticeQuiet:
 		e.Open = countOpen(m.open)
@@ -165,7 +165,7 @@ func (t *Telling) Plan(_ context.Context, b *Batch) {
 	}
 }
 
-// write puts messages into the outbox that belong to no event: reminders and the daily line.
+// write puts messages into the outbox that belong to no event: what was open already, reminders and the daily line.
 func (t *Telling) write(ctx context.Context, list []message, at time.Time) {
 	if len(list) == 0 {
 		return
@@ -186,7 +186,7 @@ func (t *Telling) write(ctx context.Context, list []message, at time.Time) {
 	}
 	if err := t.cfg.Store.AddDeliveries(ctx, out); err != nil {
 		t.plan.forgo(list)
-		t.log.Warn("reminders could not be written; they come later", "error", err)
+		t.log.Warn("messages could not be written; they come later", "error", err)
 		return
 	}
 	t.Wake()

@@ -52,9 +52,9 @@ func (t *Telling) prepare(ctx context.Context, parts []monolith.Delivery, force 
 	case sub == nil:
 		return ruling{drop: "the subscription was removed"}
 	case !channel.Enabled:
-		return ruling{drop: "the channel is switched off"}
+		return t.letGo(ctx, sub, parts, "the channel is switched off")
 	case !sub.Enabled:
-		return ruling{drop: "the subscription is switched off"}
+		return t.letGo(ctx, sub, parts, "the subscription is switched off")
 	}
 	e, err := unpack(first.Payload)
 	if err != nil {
@@ -80,6 +80,20 @@ func (t *Telling) prepare(ctx context.Context, parts []monolith.Delivery, force 
 		return t.prepareStep(ctx, first, &e, alerts, force)
 	}
 	return t.prepareOpen(ctx, sub, first, &e, alerts, force)
+}
+
+// letGo drops entries of a subscription that is told of nothing now. What it was never told of is told when it is again.
+func (t *Telling) letGo(ctx context.Context, sub *subscriber, parts []monolith.Delivery, why string) ruling {
+	for i := range parts {
+		alerts, err := t.alertsOf(ctx, &parts[i])
+		if err != nil {
+			return ruling{wait: storeAway}
+		}
+		for _, a := range alerts {
+			t.plan.forgetUnsent(sub.ID, a)
+		}
+	}
+	return ruling{drop: why}
 }
 
 // alertsOf gives the alerts of an entry as they are now; those that are gone are left out.
@@ -177,7 +191,7 @@ func (t *Telling) unwanted(ctx context.Context, sub *subscriber, a *monolith.Ale
 	case a.Silenced.After(now):
 		return "silenced", nil
 	case delayed && len(sub.Levels) > 0 && !slices.Contains(sub.Levels, a.Level):
-		return sub.declines(a), nil
+		return sub.Declines(a), nil
 	}
 	if a.Parent == 0 {
 		return "", nil
@@ -186,7 +200,7 @@ func (t *Telling) unwanted(ctx context.Context, sub *subscriber, a *monolith.Ale
 	if err != nil && !errors.Is(err, monolith.ErrNotFound) {
 		return "", err
 	}
-	if err == nil && cause.Open() && sub.declines(&cause) == "" {
+	if err == nil && cause.Open() && sub.Declines(&cause) == "" {
 		return "told by " + quoted(cause.Title), nil
 	}
 	return "", nil
@@ -245,6 +259,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 	}
 	now := t.now()
 	notice := envelope{}
+	notice.Already = true
 	seen := map[monolith.AlertID]bool{}
 	var keep []*monolith.Alert
 	var reasons []string
@@ -253,6 +268,7 @@ func (t *Telling) prepareDigest(ctx context.Context, sub *subscriber, parts []mo
 		if err != nil {
 			continue
 		}
+		notice.Already = notice.Already && e.Already
 		notice.At = e.Due // the same for all parts, and if it is sent again: a mail's id is made of it
 		alerts, err := t.alertsOf(ctx, &parts[i])
 		if err != nil {

@@ -14,10 +14,7 @@ import (
 func (p *planner) remind(at time.Time, open []monolith.Alert) []message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	byID := make(map[monolith.AlertID]*monolith.Alert, len(open))
-	for i := range open {
-		byID[open[i].ID] = &open[i]
-	}
+	causes := byID(open)
 	var out []message
 	for _, s := range p.subs {
 		if s.off() != "" || s.Repeat <= 0 || s.hours.next(at).After(at) {
@@ -27,10 +24,10 @@ func (p *planner) remind(at time.Time, open []monolith.Alert) []message {
 		for i := range open { // the worst first
 			a := &open[i]
 			t := p.told[toldKey{s.ID, EpisodeKey(p.instance, a)}]
-			if t == nil || a.ID == 0 || at.Sub(t.due) < s.Repeat || silent(a, at) != "" || s.declines(a) != "" {
+			if t == nil || a.ID == 0 || at.Sub(t.due) < s.Repeat || silent(a, at) != "" || s.Declines(a) != "" {
 				continue
 			}
-			if cause := byID[a.Parent]; a.Parent != 0 && (cause == nil || s.declines(cause) == "") {
+			if cause := causes[a.Parent]; a.Parent != 0 && (cause == nil || s.Declines(cause) == "") {
 				continue
 			}
 			mine = append(mine, message{sub: s, kind: monolith.NoticeReminder, alerts: []*monolith.Alert{a}, key: t.key, due: at, after: at, was: []time.Time{t.due}})
@@ -63,7 +60,9 @@ func (p *planner) forgo(list []message) {
 	for _, m := range list {
 		for i, a := range m.alerts {
 			if t := p.told[toldKey{m.sub.ID, EpisodeKey(p.instance, a)}]; t != nil && i < len(m.was) {
-				t.due, t.digest = m.was[i], false
+				if t.due, t.digest = m.was[i], false; t.due.IsZero() {
+					delete(p.told, toldKey{m.sub.ID, EpisodeKey(p.instance, a)})
+				}
 			}
 		}
 		if m.kind == monolith.NoticeQuiet {
@@ -92,7 +91,7 @@ func (p *planner) quietLines(at time.Time, open []monolith.Alert) []message {
 		}
 		line := message{sub: s, kind: monolith.NoticeQuiet, key: fmt.Sprintf("monolith-quiet-%d-%d", s.ID, due.Unix()), due: at, after: at}
 		for i := range open {
-			if s.declines(&open[i]) == "" {
+			if s.Declines(&open[i]) == "" {
 				line.open = append(line.open, open[i])
 			}
 		}

@@ -82,24 +82,6 @@ func (s *subscriber) off() string {
 	return ""
 }
 
-// declines says why a subscription does not choose an alert at its level; "" when it does. What is about the monitor itself
-// concerns every server.
-func (s *subscriber) declines(a *monolith.Alert) string {
-	switch {
-	case len(s.Levels) > 0 && !slices.Contains(s.Levels, a.Level):
-		return "it is not told of level " + a.Level.String()
-	case len(s.Rules) > 0 && !slices.Contains(s.Rules, a.Rule):
-		return "it is not told of this rule"
-	case a.Server == 0:
-		return ""
-	case len(s.Servers) > 0 && !slices.Contains(s.Servers, a.Server):
-		return "it is not told of this server"
-	case len(s.Groups) > 0 && !slices.ContainsFunc(s.Groups, func(g string) bool { return monolith.InGroup(a.Group, g) }):
-		return "it is not told of this group"
-	}
-	return ""
-}
-
 func (s *subscriber) perHour() int {
 	if s.PerHour == 0 {
 		return DefaultPerHour

@@ -105,7 +105,7 @@ func (t *Telling) Load(ctx context.Context) error {
 		slices.Reverse(list)
 		for i := range list {
 			d := &list[i]
-			if !isOpening(d.Kind) && d.Kind != monolith.NoticeDigest || d.State == monolith.DeliveryDropped || d.State == monolith.DeliveryFailed {
+			if !isOpening(d.Kind) && d.Kind != monolith.NoticeDigest || d.State == monolith.DeliveryDropped {
 				continue
 			}
 			due, after, err := t.dueOf(ctx, d)
@@ -241,6 +241,7 @@ func (t *Telling) Run(ctx context.Context) error {
 // lookAfter does one round of what time alone brings.
 func (t *Telling) lookAfter(ctx context.Context) {
 	now, open := t.now(), t.cfg.Open()
+	t.write(ctx, t.plan.catchUp(now, open), now)
 	t.write(ctx, t.plan.remind(now, open), now)
 	t.write(ctx, t.plan.quietLines(now, open), now)
 	list, err := t.cfg.Store.Deliveries(ctx, monolith.DeliveryQuery{States: []monolith.DeliveryState{monolith.DeliveryPending, monolith.DeliveryClaimed}, Limit: 5000})
@@ -250,6 +251,12 @@ func (t *Telling) lookAfter(ctx context.Context) {
 	t.mu.Lock()
 	t.waiting = len(list)
 	t.mu.Unlock()
+}
+
+// catchUp tells at once of what was open already, after a subscription or a channel was changed.
+func (t *Telling) catchUp(ctx context.Context) {
+	now := t.now()
+	t.write(ctx, t.plan.catchUp(now, t.cfg.Open()), now)
 }
 
 // options are what senders need.

@@ -101,6 +101,7 @@ func (m *memoryOutbox) Subscription(_ context.Context, id int64) (monolith.Subsc
 func (m *memoryOutbox) PutSubscription(_ context.Context, s *monolith.Subscription) error {
 	unlock, err := m.lock()
 	defer unlock()
+	s.Updated = m.now()
 	for i := range m.subs {
 		if m.subs[i].ID == s.ID {
 			m.subs[i] = *s

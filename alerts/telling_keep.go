@@ -52,7 +52,11 @@ func (t *Telling) PutChannel(ctx context.Context, c *monolith.Channel) error {
 		return err
 	}
 	t.out.works(c.ID) // it may be mended now
-	return t.reload(ctx)
+	if err := t.reload(ctx); err != nil {
+		return err
+	}
+	t.catchUp(ctx)
+	return nil
 }
 
 // whole gives a channel with the secrets that are kept of it. They are not given when the place that they are sent to is
@@ -200,7 +204,22 @@ func (t *Telling) PutSubscription(ctx context.Context, s *monolith.Subscription)
 	if err := t.cfg.Store.PutSubscription(ctx, s); err != nil {
 		return err
 	}
-	return t.reload(ctx)
+	if err := t.reload(ctx); err != nil {
+		return err
+	}
+	t.catchUp(ctx)
+	return nil
+}
+
+// Foretell says of the open alerts that a subscription chooses what it would be told of them if it were kept now, the worst
+// first.
+func (t *Telling) Foretell(s *monolith.Subscription) []monolith.Foretold {
+	now := t.now()
+	t.mu.Lock()
+	r := t.ready(s, t.channels)
+	t.mu.Unlock()
+	r.Updated = now
+	return t.plan.foretell(r, now, t.cfg.Open())
 }
 
 // DeleteSubscription removes a subscription; what waits because of it is dropped.

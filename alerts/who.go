@@ -70,8 +70,8 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 	switch {
 	case off != "":
 		w.Why = off
-	case s.declines(a) != "":
-		w.Why = s.declines(a)
+	case s.Declines(a) != "":
+		w.Why = s.Declines(a)
 	case w.Why != "":
 	case !a.Open():
 		w.Why = "not told, and it is over"
@@ -82,10 +82,15 @@ func audience(s *subscriber, a, cause *monolith.Alert, list []monolith.Delivery,
 	case a.Silenced.After(now):
 		w.Told, w.At = true, s.hours.next(a.Silenced)
 		w.Why = "silenced; told when that is over, if it is still open then"
-	case cause != nil && cause.Open() && s.declines(cause) == "":
+	case cause != nil && cause.Open() && s.Declines(cause) == "":
 		w.Why = "told by " + quoted(cause.Title)
 	default:
-		w.Why = "not told: when it opened, the subscription was not there or did not choose it; it is told when its level rises"
+		due, why := s.missed(a, cause, now)
+		if w.Told, w.At = why == "", due; w.Told {
+			w.Why = "told at " + s.hours.inWords(due) + ": it was open already when the subscription was made or changed"
+		} else {
+			w.Why = "not told: " + why
+		}
 	}
 	return w
 }

@@ -19,6 +19,7 @@ type fakeTelling struct {
 	subs       []monolith.Subscription
 	deliveries []monolith.Delivery // newest first
 	audience   []monolith.Audience
+	foretold   []monolith.Foretold
 	templates  map[string]string
 	heartbeat  monolith.Heartbeat
 	status     monolith.TellingStatus
@@ -181,6 +182,11 @@ func (f *fakeTelling) Who(_ context.Context, id monolith.AlertID) ([]monolith.Au
 		return nil, monolith.ErrNotFound
 	}
 	return f.audience, f.broken
+}
+
+func (f *fakeTelling) Foretell(*monolith.Subscription) []monolith.Foretold {
+	defer f.lock()()
+	return f.foretold
 }
 
 func (f *fakeTelling) NextHours(_ *monolith.Subscription, at time.Time) time.Time { return at }

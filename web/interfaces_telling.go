@@ -40,6 +40,9 @@ type SubscriptionKeeper interface {
 	DeleteSubscription(ctx context.Context, id int64) error
 	// Who says of every subscription whether it is told of an alert, when and why (not), in the order of their names.
 	Who(ctx context.Context, id monolith.AlertID) ([]monolith.Audience, error)
+	// Foretell says of the open alerts that a subscription chooses what it would be told of them if it were kept now, the
+	// worst first. It reads memory only.
+	Foretell(s *monolith.Subscription) []monolith.Foretold
 	// NextHours gives the first moment at or after at which lies in a subscription's hours.
 	NextHours(s *monolith.Subscription, at time.Time) time.Time
 }

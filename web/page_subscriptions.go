@@ -72,20 +72,12 @@ func (s *Server) viewSubscription(sub *monolith.Subscription, channels []monolit
 	}
 	if s.alerts != nil {
 		for _, a := range s.alerts.Open() {
-			if isChosen(sub, &a) {
+			if sub.Declines(&a) == "" {
 				line.Open++
 			}
 		}
 	}
 	return line
-}
-
-// isChosen reports whether a subscription is about an alert. What is about Monolith itself concerns every server.
-func isChosen(sub *monolith.Subscription, a *monolith.Alert) bool {
-	return (len(sub.Levels) == 0 || slices.Contains(sub.Levels, a.Level)) &&
-		(len(sub.Rules) == 0 || slices.Contains(sub.Rules, a.Rule)) &&
-		(a.Server == 0 || (len(sub.Servers) == 0 || slices.Contains(sub.Servers, a.Server)) &&
-			(len(sub.Groups) == 0 || slices.ContainsFunc(sub.Groups, func(g string) bool { return monolith.InGroup(a.Group, g) })))
 }
 
 // fewNames joins names as sentences do, and counts those that are too many.
@@ -173,7 +165,7 @@ type subscriptionForm struct {
 	Servers  []pick
 	Rules    []pick
 	Asked    bool // who would be told now was asked
-	Would    []wouldTell
+	Would    []monolith.Foretold
 	More     int // alerts that the list leaves out
 	Words    string
 }
@@ -182,13 +174,6 @@ type subscriptionForm struct {
 type pick struct {
 	Value, Title string
 	On           bool
-}
-
-// wouldTell is an open alert that a subscription chooses, with when it would be told.
-type wouldTell struct {
-	monolith.Alert
-	At  time.Time // zero: it would not
-	Why string
 }
 
 // Duration gives what stands in the field of a length of time.
@@ -394,7 +379,10 @@ func (s *Server) saveSubscriptionForm(w http.ResponseWriter, r *http.Request) er
 	case r.PostFormValue("action") == "preview":
 		if err = s.cfg.Telling.CheckSubscription(r.Context(), &d.Sub); err == nil {
 			d.Asked, d.Sent = true, r.PostForm
-			d.Would, d.More = s.wouldTell(&d.Sub, d.Now)
+			d.Would = s.cfg.Telling.Foretell(&d.Sub)
+			if d.More = max(0, len(d.Would)-mostWould); d.More > 0 {
+				d.Would = d.Would[:mostWould]
+			}
 		}
 	default:
 		if err = s.cfg.Telling.PutSubscription(r.Context(), &d.Sub); err == nil {
@@ -416,46 +404,6 @@ func (s *Server) saveSubscriptionForm(w http.ResponseWriter, r *http.Request) er
 
 // mostWould is how many alerts the preview of a subscription lists.
 const mostWould = 25
-
-// wouldTell lists the open alerts that a subscription chooses, with when each would be told if it opened now.
-func (s *Server) wouldTell(sub *monolith.Subscription, now time.Time) (list []wouldTell, more int) {
-	if s.alerts == nil {
-		return nil, 0
-	}
-	for _, a := range s.alerts.Open() {
-		if !isChosen(sub, &a) {
-			continue
-		}
-		if len(list) == mostWould {
-			more++
-			continue
-		}
-		one := wouldTell{Alert: a}
-		switch {
-		case !sub.Enabled:
-			one.Why = "the subscription is switched off"
-		case !a.Silenced.IsZero():
-			one.Why = "it is silenced"
-		case a.Maintenance:
-			one.Why = "it opened in a maintenance window"
-		case a.Parent != 0:
-			one.Why = "its cause speaks for it"
-		default:
-			due := a.Opened.Add(sub.Delay)
-			if due.Before(now) {
-				due = now
-			}
-			one.At = s.cfg.Telling.NextHours(sub, due)
-			if one.At.After(due) {
-				one.Why = "when its hours begin, if it is still open"
-			} else if due.After(now) {
-				one.Why = "after the delay, if it is still open"
-			}
-		}
-		list = append(list, one)
-	}
-	return list, more
-}
 
 func (s *Server) deleteSubscriptionForm(w http.ResponseWriter, r *http.Request) error {
 	id, err := numberedPath(r, "subscription")

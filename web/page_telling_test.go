@@ -151,8 +151,10 @@ func TestSubscriptionForm(t *testing.T) {
 	expect(t, "in words", x.html(t, "/subscriptions"), 200, "critical and warn of client1/prod on db1 and db4 by the rule lag", "mon–fri 08:00–18:00; sat 10:00–12:00 Europe/Berlin, once open for 5m, again each 24h", "not when it is over")
 	expect(t, "the same name", x.sendForm(t, "/subscriptions/new", form), 409, "Another subscription has this name")
 
+	open := x.alerts.Open()
+	x.tell.foretold = []monolith.Foretold{{Alert: open[0], At: x.clock, Why: "it is open already"}, {Alert: open[0], Why: "it was acknowledged"}}
 	a := x.sendForm(t, "/subscriptions/9", url.Values{"name": {"all"}, "channel": {"1"}, "enabled": {"on"}, "action": {"preview"}})
-	expect(t, "what it tells of now", a, 200, "What it tells of now", "told now")
+	expect(t, "what it tells of now", a, 200, "What it tells of now", "told now", "it is open already", "not told", "it was acknowledged")
 	if len(x.tell.subs) != 4 || x.tell.subs[1].Channel != 2 {
 		t.Error("a preview was kept")
 	}

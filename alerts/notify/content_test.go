@@ -204,3 +204,26 @@ func TestPreviewIsAsSent(t *testing.T) {
 		}
 	}
 }
+
+// What was open already when somebody subscribed is not told as if it had happened just now.
+func TestOpenAlreadyIsSaid(t *testing.T) {
+	for _, i := range []int{0, 5} { // a problem, a digest
+		n := *Examples()[i]
+		for _, name := range []string{"text", "html", "chat"} {
+			before, err := Preview(name, "", &n, &Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			already := n
+			already.Already = true
+			after, err := Preview(name, "", &already, &Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const words = "open already when you subscribed"
+			if strings.Contains(before, words) || !strings.Contains(after, words) {
+				t.Errorf("%s of %s: %s", name, n.Kind, after)
+			}
+		}
+	}
+}

@@ -31,6 +31,8 @@ type Notice struct {
 	More   int              `json:"more,omitempty"`
 	Server *Subject         `json:"server,omitempty"` // nil: the monitor itself
 	About  string           `json:"about,omitempty"`  // why it matters: the rule's own words
+	// Already says that it was so when the subscription was made, changed or switched on: nothing happens now.
+	Already bool `json:"already,omitempty"`
 	// Changes are the newest changes on the server before the alert opened.
 	Changes []Change      `json:"changes,omitempty"`
 	Lasted  time.Duration `json:"lasted,omitempty"` // of a recovery
