@@ -106,7 +106,7 @@ func (s *Service) backTestServers(t *monolith.BackTest, r *Rule, cat *Catalogue)
 // backTest tests one server.
 func (s *Service) backTest(ctx context.Context, cat *Catalogue, r *Rule, srv *monolith.Server, settings []monolith.RuleSetting, t *monolith.BackTest, step time.Duration) (*monolith.BackTestServer, error) {
 	out := &monolith.BackTestServer{Server: srv.ID, Name: srv.Name, Episodes: []monolith.BackTestEpisode{}}
-	if note := noHistoryOf(cat, r); note != "" {
+	if note := noHistoryOf(r); note != "" {
 		out.Note, out.Unknown = note, t.To.Sub(t.From)
 		return out, nil
 	}
@@ -120,6 +120,11 @@ func (s *Service) backTest(ctx context.Context, cat *Catalogue, r *Rule, srv *mo
 	}
 	p := newReplayed(one, srv, s.cfg.State(srv.ID), rng)
 	p.engine.SetSettings(settings)
+	if inputs := one.longInputsOf(one.rules[0]); len(inputs) > 0 {
+		if p.long, err = readPastLong(ctx, s.cfg.History, inputs, srv.ID, from, t.To); err != nil {
+			return nil, err
+		}
+	}
 	for i := range rng.N {
 		if i%64 == 0 && ctx.Err() != nil {
 			return nil, fmt.Errorf("alerts: back-test: %w", context.Cause(ctx))
@@ -142,17 +147,13 @@ func (s *Service) backTest(ctx context.Context, cat *Catalogue, r *Rule, srv *mo
 }
 
 // noHistoryOf says why history can't tell what a rule would have said; "" when it can.
-func noHistoryOf(cat *Catalogue, r *Rule) string {
+func noHistoryOf(r *Rule) string {
+	const kept = ": history keeps metrics and how variables changed, of lists only what they are now"
 	if r.set >= 0 {
-		return "the rule goes by the list " + rowSets()[r.set].name + ", of which no history is kept"
+		return "the rule judges each row of the list " + rowSets()[r.set].name + kept
 	}
 	for _, set := range r.sets {
-		return "the rule goes by the list " + rowSets()[set].name + ", of which no history is kept"
-	}
-	for _, id := range r.inputs {
-		if cat.inputs[id].long() {
-			return "the rule goes by values over more than a day, which a back-test does not work out"
-		}
+		return "the rule goes by the list " + rowSets()[set].name + kept
 	}
 	return ""
 }
@@ -197,6 +198,8 @@ type replayed struct {
 	names  map[string]*monolith.Names
 	totals []float64 // of the counters so far
 	state  *monolith.State
+	long   *pastLong // nil: the rule reads nothing over long windows
+	longAt int       // number of the values in force
 	open   map[monolith.AlertKey]int
 	lines  []monolith.BackTestLine
 	why    string
@@ -204,7 +207,7 @@ type replayed struct {
 
 func newReplayed(cat *Catalogue, srv *monolith.Server, now *monolith.State, rng *monolith.Range) *replayed {
 	p := &replayed{engine: NewEngine(cat), rule: cat.rules[0], server: srv, rng: rng, names: map[string]*monolith.Names{},
-		totals: make([]float64, len(rng.Series)), open: map[monolith.AlertKey]int{}}
+		totals: make([]float64, len(rng.Series)), open: map[monolith.AlertKey]int{}, longAt: -1 << 30}
 	if now != nil {
 		p.id = now.Identity
 	}
@@ -283,6 +286,12 @@ func (p *replayed) poll(i int, at time.Time) []Transition {
 		snap.Problems = append(snap.Problems, monolith.Problem{Kind: monolith.ProblemUnreachable, Text: "the server was not read"})
 	}
 	p.state = p.state.With(snap)
+	if p.long != nil {
+		if values, number := p.long.at(at); number != p.longAt {
+			p.longAt = number
+			p.engine.SetLong(p.server.ID, values)
+		}
+	}
 	return p.engine.Observe(p.server, p.state, snap)
 }
 

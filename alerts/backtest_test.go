@@ -35,8 +35,12 @@ func (h *madeHistory) Read(ctx context.Context, q monolith.Query) (*monolith.Ran
 			s.Avg = s.Last
 		case h.counters[name] != nil:
 			for i := range r.N {
-				s.Increase = append(s.Increase, h.counters[name](r.Start.Add(time.Duration(i+1)*r.Step))*r.Step.Seconds())
-				s.Seconds = append(s.Seconds, r.Step.Seconds())
+				rate, covered := h.counters[name](r.Start.Add(time.Duration(i+1)*r.Step)), r.Step.Seconds()
+				s.Increase = append(s.Increase, rate*covered)
+				if math.IsNaN(rate) {
+					covered = 0
+				}
+				s.Seconds = append(s.Seconds, covered)
 			}
 		case h.texts[name] != nil:
 			s.Steps = h.texts[name]

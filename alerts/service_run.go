@@ -162,10 +162,7 @@ const (
 
 // readUsual works out the median of a rate or a gauge at this hour of the last seven days.
 func readUsual(ctx context.Context, src formula.Source, in inputSpec, id monolith.ServerID, at time.Time, out map[LongKey]formula.Scalar) error {
-	hour := inputSpec{Name: in.Name, Func: "avg_over", Window: time.Hour}
-	if in.Func == "usual_rate" {
-		hour.Func = "rate"
-	}
+	hour := in.hourly()
 	values := map[string][]float64{}
 	for day := 1; day <= usualDays; day++ {
 		err := readAt(ctx, src, hour.String(), id, at.AddDate(0, 0, -day), func(instance string, v formula.Scalar) {
@@ -181,15 +178,26 @@ func readUsual(ctx context.Context, src formula.Source, in inputSpec, id monolit
 		}
 	}
 	for instance, list := range values {
-		key := LongKey{Formula: in.String(), Instance: instance}
-		if len(list) < usualLeast {
-			out[key] = formula.Nothing(formula.LackLearning, fmt.Sprintf("%s: there are values of %d of the last %d days", in.Name, len(list), usualDays))
-			continue
-		}
-		slices.Sort(list)
-		out[key] = formula.Number((list[(len(list)-1)/2] + list[len(list)/2]) / 2)
+		out[LongKey{Formula: in.String(), Instance: instance}] = usualOf(in, list)
 	}
 	return nil
+}
+
+// hourly gives what is compared of the days by what is usual: the rate or the mean over an hour.
+func (s inputSpec) hourly() inputSpec {
+	if s.Func == "usual_rate" {
+		return inputSpec{Name: s.Name, Func: "rate", Window: time.Hour}
+	}
+	return inputSpec{Name: s.Name, Func: "avg_over", Window: time.Hour}
+}
+
+// usualOf gives the median of the values of the last days, where there are enough. It sorts the list.
+func usualOf(in inputSpec, list []float64) formula.Scalar {
+	if len(list) < usualLeast {
+		return formula.Nothing(formula.LackLearning, fmt.Sprintf("%s: there are values of %d of the last %d days", in.Name, len(list), usualDays))
+	}
+	slices.Sort(list)
+	return formula.Number((list[(len(list)-1)/2] + list[len(list)/2]) / 2)
 }
 
 // longScalar makes a value of history one of a rule. What history does not have yet is learning, not failing.
