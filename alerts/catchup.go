@@ -24,6 +24,8 @@ func (s *subscriber) missed(a, cause *monolith.Alert, at time.Time) (due time.Ti
 		return due, s.Declines(a)
 	case a.Changed.After(s.since().Add(putSlack)):
 		return due, "when it opened, the subscription did not choose it; it is told when its level rises"
+	case !a.Silenced.IsZero():
+		return due, "silenced" // told by the event that ends it
 	case silent(a, at) != "":
 		return due, silent(a, at)
 	case cause != nil && cause.Open() && s.Declines(cause) == "":
