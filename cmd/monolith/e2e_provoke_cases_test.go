@@ -9,7 +9,7 @@ import (
 
 // rounds gives all provocations.
 func rounds() []round {
-	return slices.Concat([]round{settings(), late(), accounts(), schemas(), connections(), full(), locks(), deadlocks()}, replication(), []round{queries(), caches(), waiting(), outages(), logless(), changed()})
+	return slices.Concat([]round{settings(), oversized(), late(), accounts(), schemas(), connections(), full(), locks(), deadlocks()}, replication(), []round{queries(), caches(), waiting(), outages(), logless(), changed(), day()})
 }
 
 // set makes a provocation of a variable that is set to a wrong value and back.

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"monolith"
 	"monolith/internal/child"
 	"monolith/internal/mysqltest"
@@ -76,9 +78,36 @@ func TestProvokedCPU(t *testing.T) {
 			srv.Schedules[monolith.Fast], srv.Schedules[monolith.Slow] = "@every 1m", "@every 1m"
 		})
 		lines = s.play(&r)
+		files := descriptors(server.PID())
+		lines = append(lines, s.play(&files)...)
 	})
 	if list != "" {
 		writeProvoked(t, list, lines)
+	}
+}
+
+// descriptors is a server whose process may open hardly any more files.
+func descriptors(pid int) round {
+	var was unix.Rlimit
+	limit := func(s *stage, to, old *unix.Rlimit) {
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, to, old); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return round{
+		name: "descriptors", opens: 20 * time.Minute, closes: 40 * time.Minute,
+		all: []provocation{{
+			server: "db1", rule: "process-files-near-os-limit", level: "warn or critical", how: "prlimit to a tenth more files than are open", says: []string{"open files 9"},
+			start: func(s *stage) {
+				open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				limit(s, nil, &was)
+				limit(s, &unix.Rlimit{Cur: uint64(len(open) * 11 / 10), Max: was.Max}, nil)
+			},
+			stop: func(s *stage) { limit(s, &was, nil) },
+		}},
 	}
 }
 

@@ -91,6 +91,17 @@ func caches() round {
 				begin: make1, cure: drop,
 				each: append(append(append([]string{}, use...), append(use, use...)...), use...),
 			},
+			{server: "db1", rule: "table-open-cache-overflows", level: "info", says: []string{"a table is closed to make room in the table cache (10)"}},
+			{
+				server: "old", rule: "innodb-buffer-too-small", level: "warn", how: "a table of 30 MB is read once a minute, with a buffer pool of 16 MiB", says: []string{"of the page requests must be read from the disk", "does not fit into 16 MiB"},
+				begin: append([]string{
+					"SET GLOBAL innodb_read_ahead_threshold = 0", // read ahead are pages that nobody waits for
+					"CREATE TABLE shop.wide (id INT AUTO_INCREMENT PRIMARY KEY, a CHAR(250), b CHAR(250)) ENGINE=InnoDB CHARACTER SET latin1",
+					"INSERT INTO shop.wide (a, b) VALUES ('x', 'y')",
+				}, many(16, "INSERT INTO shop.wide (a, b) SELECT a, b FROM shop.wide")...),
+				each: []string{"DO (SELECT SUM(LENGTH(b)) FROM shop.wide)"},
+				cure: []string{"DROP TABLE shop.wide"},
+			},
 			{
 				server: "db1", rule: "binlog-size-too-small", level: "warn", how: "max_binlog_size = 4096, and some writes", says: []string{"one file lasts"},
 				begin: []string{"SET GLOBAL max_binlog_size = 4096"}, cure: []string{"SET GLOBAL max_binlog_size = 1073741824"},

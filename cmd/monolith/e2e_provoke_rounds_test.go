@@ -238,7 +238,7 @@ func writeProvoked(t *testing.T, path string, lines []provoked) {
 	t.Helper()
 	var b strings.Builder
 	cell := func(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
-	on := map[string]string{"db1": "MariaDB", "db2": "its replica", "old": "MySQL 5.6", "node1": "Galera, a node", "node2": "Galera, a second node", "node3": "Galera, a third node"}
+	on := map[string]string{"db1": "MariaDB", "db2": "its replica", "old": "MySQL 5.6", "node1": "Galera, a node", "node2": "Galera, a second node", "node3": "Galera, a third node", "gtid1": "MySQL 5.6 with GTIDs", "gtid2": "its replica, MySQL 5.6", "tls": "MariaDB with TLS"}
 	for _, l := range lines {
 		closed := "not waited for"
 		if l.done {
