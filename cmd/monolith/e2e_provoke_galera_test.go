@@ -113,6 +113,7 @@ func galeraRounds() []round {
 				{
 					server: "node3", rule: "galera-node-not-ready", level: "critical", how: "one node of three is cut off (gmcast.isolate=1)", says: []string{"wsrep_cluster_status=non-Primary"},
 					start: func(s *stage) {
+						s.kill("node3") // so that Monolith has to log in to a node that refuses nearly all statements, KILL too
 						s.exec("node3", "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
 						s.await("node3", "wsrep_cluster_status", "non-Primary")
 						s.await("node1", "wsrep_cluster_size", "2")
