@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"mime"
 	"net/http"
 	"strconv"
@@ -66,7 +66,7 @@ func formatOf(r *http.Request) format {
 }
 
 // respond writes v as JSON or XML; root names the XML document's element. Answers to GET carry an ETag,
-// and one that the client has already is not sent again.
+// and one that the client has already is not sent again; after a restart all of them are others.
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, status int, root string, v any) error {
 	body, err := encode(v)
 	if err != nil {
@@ -81,9 +81,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, status int, roo
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept")
 	if status == http.StatusOK && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		sum := fnv.New64a()
-		sum.Write(body)
-		tag := fmt.Sprintf(`"%016x"`, sum.Sum64())
+		tag := fmt.Sprintf(`"%016x"`, maphash.Bytes(s.tagSeed, body))
 		h.Set("Etag", tag)
 		if h.Get("Cache-Control") == "" {
 			h.Set("Cache-Control", "no-cache") // keep it, but ask each time

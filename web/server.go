@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,7 @@ type Server struct {
 	judging      judging
 	room         room          // where lines are worked out
 	exportRoom   room          // the same for exports over a range, which those who read slowly hold for long
+	tagSeed      maphash.Seed  // of the ETags of answers
 	tests        chan struct{} // holds one entry for each connection test that runs
 	root         *chi.Mux
 	handler      http.Handler
@@ -117,6 +119,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, poller: cfg.Poller, alerts: cfg.Alerts, log: cfg.Log, now: cfg.Now, base: cfg.BasePath,
 		started: cfg.Now(), tests: make(chan struct{}, 8), room: newRoom(), exportRoom: newRoom(),
+		tagSeed: maphash.MakeSeed(),
 	}
 	s.inventory = &inventory{Store: cfg.Store, now: cfg.Now, log: cfg.Log}
 	s.store = s.inventory
