@@ -24,7 +24,8 @@ func TestScheduleOf(t *testing.T) {
 		"status.Questions": Fast, "replica.lag": Fast, "host.load1": Fast, "server.up": Fast, "self.poll_seconds": Fast,
 		"variable.max_connections": Slow, "server.processes_total": Slow, "server.binary_log_bytes": Hourly,
 		"server.accounts": Hourly, "server.binlog_written_bytes_total": Slow, "server.temptable_ram_bytes": Slow,
-		"server.memory_allocated_bytes": Slow, "server.group_members": Fast, "server.certificate_days_left": Hourly, "schema.data_bytes": Sizes,
+		"server.memory_allocated_bytes": Slow, "server.group_members": Fast, "server.certificate_days_left": Hourly, "schema.data_bytes": Sizes, "server.digests": Hourly,
+		"schema.large_tables_without_key": Daily,
 	} {
 		if got := ScheduleOf(metric); got != want {
 			t.Errorf("%s is on %s, want %s", metric, got, want)

@@ -242,7 +242,7 @@ func (p *replayed) poll(i int, at time.Time) []Transition {
 	values, words := map[string][]monolith.Num{}, map[string][]string{}
 	for k := range p.rng.Series {
 		s := &p.rng.Series[k]
-		c := collectorOf(s.Metric.Name)
+		c := monolith.CollectorOf(s.Metric.Name)
 		if text, ok := textAt(s, at); ok {
 			texts[c], words[c] = append(texts[c], s.Metric), append(words[c], text)
 			continue

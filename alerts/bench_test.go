@@ -29,7 +29,7 @@ func newBusyWith(cat *Catalogue, interval time.Duration) *busy {
 	for _, ns := range monolith.Namespaces {
 		for _, name := range formula.Names(ns) {
 			m := monolith.Metric{Name: name}
-			c := collectorOf(name)
+			c := monolith.CollectorOf(name)
 			if ns == "variable" || monolith.KindOf(name) == monolith.Text {
 				texts[c] = append(texts[c], m)
 			} else {

@@ -8,43 +8,6 @@ import (
 	"monolith"
 )
 
-// collectorOf names the collector that reads a metric, so that one that is missing can be explained.
-func collectorOf(name string) string {
-	ns, rest, _ := strings.Cut(name, ".")
-	switch ns {
-	case "status":
-		return "status"
-	case "variable":
-		return "variables"
-	case "replica":
-		return "replication"
-	case "innodb":
-		return "innodb"
-	case "host":
-		return "host"
-	case "self":
-		return "self"
-	case "schema":
-		if strings.HasPrefix(rest, "auto_increment") || strings.HasSuffix(rest, "tables_without_key") {
-			return "keys"
-		}
-		return "sizes"
-	}
-	for _, c := range [...]struct{ prefix, collector string }{
-		{"account", "accounts"}, {"open_", "accounts"}, {"binary_log", "binlogs"}, {"binlog_", "position"}, {"certificate_", "certificate"},
-		{"processes_", "processes"}, {"transactions_", "transactions"}, {"lock_waits_", "transactions"}, {"metadata_lock_", "processes"},
-		{"host_cache_", "hostcache"}, {"probe_", "hostcache"}, {"group_primaries", "members"}, {"group_versions", "members"}, {"group_", "group"},
-		{"gtid_", "gtids"}, {"memory_", "memory"}, {"temptable_", "memory"}, {"performance_schema_", "pfs"}, {"password_validators", "plugins"},
-		{"plugins", "plugins"}, {"persisted_", "persisted"}, {"databases", "databases"}, {"test_database", "databases"}, {"digests", "digests"},
-		{"aurora_", "aurora"},
-	} {
-		if strings.HasPrefix(rest, c.prefix) {
-			return c.collector
-		}
-	}
-	return "server" // the poller itself
-}
-
 // atEase reports whether a collector reads without the database server.
 func atEase(collector string) bool {
 	return collector == "host" || collector == "server" || collector == "self"

@@ -276,7 +276,7 @@ func newRow(s *rowSet, list reflect.Value, i int, ev *evaluator) *row {
 
 // noRows tells why a list was not read.
 func (ev *evaluator) noRows(set string) formula.Scalar {
-	collector := collectorOfRows(set)
+	collector := monolith.CollectorOfRows(set)
 	if collector == "cnf" {
 		return formula.Nothing(formula.LackAbsent, noSourceYet)
 	}

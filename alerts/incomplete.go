@@ -47,7 +47,7 @@ func (s *serverState) countIncomplete(at time.Time) {
 		if st.state != monolith.StateCannotEvaluate || !st.failed || st.input == "" {
 			continue
 		}
-		if c := collectorOf(st.input); failing[c] || slices.Contains(s.server.CollectorsOff, c) {
+		if c := monolith.CollectorOf(st.input); failing[c] || slices.Contains(s.server.CollectorsOff, c) {
 			continue
 		}
 		add(st.since, st.input)

@@ -245,7 +245,7 @@ func (s *serverState) scheduleOf(name string, every func(monolith.ServerID, stri
 	schedule := monolith.ScheduleOf(name)
 	d := monolith.DefaultInterval(schedule)
 	if schedule == monolith.Fast {
-		if d = calm; strings.HasPrefix(name, "status.") || strings.HasPrefix(name, "replica.") || collectorOf(name) == "server" {
+		if d = calm; strings.HasPrefix(name, "status.") || strings.HasPrefix(name, "replica.") || monolith.CollectorOf(name) == "server" {
 			d = 0
 		}
 	}
@@ -356,7 +356,7 @@ func (s *serverState) staleAfter(id int) time.Duration {
 func (ev *evaluator) missing(id int, instance string) formula.Scalar {
 	name := ev.cat.names[id]
 	label := monolith.Metric{Name: name, Instance: instance}.String()
-	collector := collectorOf(name)
+	collector := monolith.CollectorOf(name)
 	n := &ev.srv.names[id]
 	if collector == "host" && !ev.hasHost() {
 		return formula.Nothing(formula.LackAbsent, noHostSource)

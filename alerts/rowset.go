@@ -42,20 +42,6 @@ const (
 	fieldMade             // worked out
 )
 
-// collectorOfRows names the collector behind each list.
-var collectorOfRows = func() func(set string) string {
-	table := map[string]string{
-		"replicas": "replication", "processes": "processes", "processes_by_user": "processes", "processes_by_host": "processes",
-		"processes_by_state": "processes", "accounts": "accounts", "open_grants": "accounts", "schemas": "sizes", "tables": "sizes",
-		"binary_logs": "binlogs", "variables": "origins", "transactions": "transactions", "metadata_locks": "processes",
-		"deadlock": "deadlock", "host_cache": "hostcache", "members": "members", "aurora_replicas": "aurora", "gtids": "gtids",
-		"auto_increments": "keys", "tables_without_key": "keys", "databases": "databases", "plugins": "plugins",
-		"persisted": "persisted", "digests": "digests", "mounts": "host", "devices": "host", "variable_changes": "variables",
-		"cnf_differences": "cnf",
-	}
-	return func(set string) string { return table[set] }
-}()
-
 // rowSets gives all lists, by name. Nobody changes it.
 var rowSets = sync.OnceValue(func() []*rowSet {
 	var all []*rowSet
@@ -121,7 +107,7 @@ func rowSetIndex(name string) int {
 }
 
 func newRowSet(name string, row reflect.Type, list func(*evaluator) (reflect.Value, bool)) *rowSet {
-	s := &rowSet{name: name, collector: collectorOfRows(name), schema: map[string]formula.Type{}, list: list}
+	s := &rowSet{name: name, collector: monolith.CollectorOfRows(name), schema: map[string]formula.Type{}, list: list}
 	found := map[string]rowField{}
 	add := func(name string, t formula.Type, f rowField) {
 		f.name = name

@@ -180,7 +180,7 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 			st.input = inputOf(v.why)
 		}
 		if v.state == monolith.StateCannotEvaluate {
-			if more := ev.srv.leftOut(collectorOf(st.input)); more != "" && !strings.Contains(v.why, more) {
+			if more := ev.srv.leftOut(monolith.CollectorOf(st.input)); more != "" && !strings.Contains(v.why, more) {
 				st.why += leftOutSign + more
 			}
 		}

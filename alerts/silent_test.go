@@ -75,7 +75,7 @@ func TestNeverSilent(t *testing.T) {
 				w := judgeable(t, cat, r)
 				w.lost = map[string]bool{name: true}
 				ev := &evaluator{state: w.state}
-				if c := collectorOf(name); c != "server" {
+				if c := monolith.CollectorOf(name); c != "server" {
 					collectors[c] = true
 				}
 				if ev.comesAndGoes(name) || name == "server.up" || name == "server.polled" {

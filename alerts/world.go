@@ -298,7 +298,7 @@ func (w *world) put(snap *monolith.Snapshot) {
 	maps.DeleteFunc(values, func(m monolith.Metric, _ *signal) bool { return w.lost[m.Name] })
 	collectors := map[string]bool{}
 	for m, s := range values {
-		c := collectorOf(m.Name)
+		c := monolith.CollectorOf(m.Name)
 		collectors[c] = true
 		if s.isText {
 			texts[c] = append(texts[c], m)

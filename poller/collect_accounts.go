@@ -13,11 +13,10 @@ import (
 // authentication text is empty and how long it is.
 func accountsCollector() *Collector {
 	return &Collector{
-		Name:     "accounts",
-		Title:    "Accounts",
-		Help:     "Accounts, their ways to log in and their rights; never a password hash.",
-		Schedule: monolith.Hourly,
-		Timeout:  15 * time.Second,
+		Name:    "accounts",
+		Title:   "Accounts",
+		Help:    "Accounts, their ways to log in and their rights; never a password hash.",
+		Timeout: 15 * time.Second,
 		Grant: func(_ monolith.Identity, account string) string {
 			return "GRANT SELECT ON mysql.* TO " + quoteAccount(account) + ";"
 		},

@@ -12,11 +12,10 @@ import (
 // auroraCollector lists the instances of an Aurora cluster.
 func auroraCollector() *Collector {
 	return &Collector{
-		Name:     "aurora",
-		Title:    "Aurora cluster",
-		Help:     "The instances of the Aurora cluster, which of them writes, and how far the others are behind.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "aurora",
+		Title:   "Aurora cluster",
+		Help:    "The instances of the Aurora cluster, which of them writes, and how far the others are behind.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if g.Identity.Flavour != monolith.Aurora {
 				return false, "the server is no Aurora instance"

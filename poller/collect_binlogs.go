@@ -13,11 +13,10 @@ import (
 // binlogsCollector lists the binary log files.
 func binlogsCollector() *Collector {
 	return &Collector{
-		Name:     "binlogs",
-		Title:    "Binary logs",
-		Help:     "The binary log files and how much space they take.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
+		Name:    "binlogs",
+		Title:   "Binary logs",
+		Help:    "The binary log files and how much space they take.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if v := g.Variables["log_bin"]; v == "OFF" || v == "0" {
 				return false, "the server writes no binary log (log_bin=OFF)"

@@ -10,11 +10,10 @@ import (
 // certificateCollector finds out for how long the server's TLS certificate is good.
 func certificateCollector() *Collector {
 	return &Collector{
-		Name:     "certificate",
-		Title:    "TLS certificate",
-		Help:     "When the certificate that the server shows to its clients expires.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
+		Name:    "certificate",
+		Title:   "TLS certificate",
+		Help:    "When the certificate that the server shows to its clients expires.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 6, 3), mariadb: v(10)}) {
 				return false, "only MySQL from 5.6 and MariaDB from 10.0 on tell when their certificate expires"

@@ -14,13 +14,12 @@ const maxDatabases = 10_000
 // databasesCollector lists the schemas, also those without a table.
 func databasesCollector() *Collector {
 	return &Collector{
-		Name:     "databases",
-		Title:    "Schemas",
-		Help:     "The names of all schemas, empty ones too, and whether one is called test.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
-		Grant:    func(_ monolith.Identity, account string) string { return grantGlobal("SHOW DATABASES", account) },
-		Collect:  collectDatabases,
+		Name:    "databases",
+		Title:   "Schemas",
+		Help:    "The names of all schemas, empty ones too, and whether one is called test.",
+		Timeout: 5 * time.Second,
+		Grant:   func(_ monolith.Identity, account string) string { return grantGlobal("SHOW DATABASES", account) },
+		Collect: collectDatabases,
 	}
 }
 

@@ -10,11 +10,10 @@ import (
 // deadlockCollector reads what the latest deadlock was about.
 func deadlockCollector() *Collector {
 	return &Collector{
-		Name:     "deadlock",
-		Title:    "Latest deadlock",
-		Help:     "The statements and locks of InnoDB's latest deadlock, with literals masked; read only when there was a new one, as far as the server counts them.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "deadlock",
+		Title:   "Latest deadlock",
+		Help:    "The statements and locks of InnoDB's latest deadlock, with literals masked; read only when there was a new one, as far as the server counts them.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if v := g.variable("have_innodb"); v == "NO" || v == "DISABLED" {
 				return false, "InnoDB is switched off on this server"

@@ -19,11 +19,10 @@ const (
 // digestsCollector reads which kinds of statement cost most.
 func digestsCollector() *Collector {
 	return &Collector{
-		Name:     "digests",
-		Title:    "Statement digests",
-		Help:     "The kinds of statement that cost most since the server's start: time, rows without an index, joins without one, temporary tables on disk, sorts.",
-		Schedule: monolith.Hourly,
-		Timeout:  10 * time.Second,
+		Name:    "digests",
+		Title:   "Statement digests",
+		Help:    "The kinds of statement that cost most since the server's start: time, rows without an index, joins without one, temporary tables on disk, sorts.",
+		Timeout: 10 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 6, 5), mariadb: v(10)}) {
 				return false, "only MySQL from 5.6 and MariaDB from 10.0 on sum statements up by kind"

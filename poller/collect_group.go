@@ -12,11 +12,10 @@ import (
 // groupCollector reads the replication group that a server belongs to.
 func groupCollector() *Collector {
 	return &Collector{
-		Name:     "group",
-		Title:    "Group Replication",
-		Help:     "The members of the server's replication group by state, its own queues, and conflicts between transactions.",
-		Schedule: monolith.Fast,
-		Timeout:  5 * time.Second,
+		Name:    "group",
+		Title:   "Group Replication",
+		Help:    "The members of the server's replication group by state, its own queues, and conflicts between transactions.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 7, 17)}) {
 				return false, "only MySQL from 5.7.17 on has Group Replication"

@@ -10,11 +10,10 @@ import (
 // gtidsCollector reads which transactions a server has executed.
 func gtidsCollector() *Collector {
 	return &Collector{
-		Name:     "gtids",
-		Title:    "GTID sets",
-		Help:     "Which transactions the server has executed and written to its binary log, and which are missing in between.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "gtids",
+		Title:   "GTID sets",
+		Help:    "Which transactions the server has executed and written to its binary log, and which are missing in between.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 6, 9), mariadb: v(10, 0, 2)}) {
 				return false, "only MySQL from 5.6 and MariaDB from 10.0 on have GTIDs"

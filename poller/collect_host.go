@@ -14,12 +14,11 @@ import (
 // server is down.
 func hostCollector(source host.Source) *Collector {
 	return &Collector{
-		Name:     "host",
-		Title:    "Host",
-		Help:     "CPU, load, memory, swap, disks, mounts and network of the server's machine, and the server's process.",
-		Schedule: monolith.Fast,
-		Timeout:  5 * time.Second,
-		Host:     true,
+		Name:    "host",
+		Title:   "Host",
+		Help:    "CPU, load, memory, swap, disks, mounts and network of the server's machine, and the server's process.",
+		Timeout: 5 * time.Second,
+		Host:    true,
 		Applies: func(g *Gather) (bool, string) {
 			if g.Server.Host != source.Name() {
 				return false, "no host source is set up for this server: host values of its machine are not read"

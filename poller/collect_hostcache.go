@@ -14,11 +14,10 @@ const maxHostCacheRows = 50
 // hostCacheCollector reads which clients had errors while connecting.
 func hostCacheCollector() *Collector {
 	return &Collector{
-		Name:     "hostcache",
-		Title:    "Host cache",
-		Help:     "Clients whose connections met errors, by address, and how many of these are checks of load balancers.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "hostcache",
+		Title:   "Host cache",
+		Help:    "Clients whose connections met errors, by address, and how many of these are checks of load balancers.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 6, 5), mariadb: v(10)}) {
 				return false, "only MySQL from 5.6 and MariaDB from 10.0 on show their host cache"

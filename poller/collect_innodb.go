@@ -11,11 +11,10 @@ import (
 // innodbCollector reads InnoDB's own counters and how many transactions are open.
 func innodbCollector() *Collector {
 	return &Collector{
-		Name:     "innodb",
-		Title:    "InnoDB",
-		Help:     "InnoDB's own counters, open transactions and lock waits.",
-		Schedule: monolith.Fast,
-		Timeout:  5 * time.Second,
+		Name:    "innodb",
+		Title:   "InnoDB",
+		Help:    "InnoDB's own counters, open transactions and lock waits.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if g.Identity.Flavour == monolith.TiDB {
 				return false, "TiDB has no InnoDB"

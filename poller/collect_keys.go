@@ -24,7 +24,6 @@ func keysCollector() *Collector {
 		Name:     "keys",
 		Title:    "Keys of tables",
 		Help:     "Tables without a primary key, and how much of their type AUTO_INCREMENT columns have used up.",
-		Schedule: monolith.Daily,
 		Timeout:  3 * time.Minute,
 		MaxBytes: 64 << 20,
 		Applies:  sizes.Applies, // it opens tables in the same way

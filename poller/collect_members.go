@@ -18,11 +18,10 @@ const maxMembers = 100 // a replication group has at most nine, a Galera cluster
 func membersCollector() *Collector {
 	group := groupCollector()
 	return &Collector{
-		Name:     "members",
-		Title:    "Members of the cluster",
-		Help:     "The members of the replication group, or the nodes of the Galera cluster, one by one: state, role, version and queues.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "members",
+		Title:   "Members of the cluster",
+		Help:    "The members of the replication group, or the nodes of the Galera cluster, one by one: state, role, version and queues.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if g.Identity.Galera {
 				return true, ""

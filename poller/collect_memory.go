@@ -10,11 +10,10 @@ import (
 // memoryCollector reads the server's own account of its memory.
 func memoryCollector() *Collector {
 	return &Collector{
-		Name:     "memory",
-		Title:    "Memory",
-		Help:     "What the server itself says it has allocated, and what of it in-memory temporary tables take.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "memory",
+		Title:   "Memory",
+		Help:    "What the server itself says it has allocated, and what of it in-memory temporary tables take.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			switch {
 			case g.Identity.Flavour.IsMariaDB():

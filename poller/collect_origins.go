@@ -13,11 +13,10 @@ import (
 // originsCollector finds out which variables were changed from their defaults, and where.
 func originsCollector() *Collector {
 	return &Collector{
-		Name:     originsName,
-		Title:    "Origin of variables",
-		Help:     "For each variable its default, whether it was changed, and where: a file, the command line, SET.",
-		Schedule: monolith.Daily,
-		Timeout:  5 * time.Second,
+		Name:    originsName,
+		Title:   "Origin of variables",
+		Help:    "For each variable its default, whether it was changed, and where: a file, the command line, SET.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if statement(g.Identity) == "" && defaultsColumn(g.Identity) == 0 {
 				return false, "only MySQL from 5.6 and MariaDB from 10.1 on tell where a variable's value comes from"

@@ -11,11 +11,10 @@ import (
 // persistedCollector reads what SET PERSIST wrote into mysqld-auto.cnf.
 func persistedCollector() *Collector {
 	return &Collector{
-		Name:     "persisted",
-		Title:    "Persisted variables",
-		Help:     "What SET PERSIST wrote into mysqld-auto.cnf, and whether the server runs with it.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
+		Name:    "persisted",
+		Title:   "Persisted variables",
+		Help:    "What SET PERSIST wrote into mysqld-auto.cnf, and whether the server runs with it.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(8)}) {
 				return false, "only MySQL from 8.0 on has SET PERSIST"

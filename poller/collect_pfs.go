@@ -10,11 +10,10 @@ import (
 // pfsCollector reads how much memory the Performance Schema takes for itself.
 func pfsCollector() *Collector {
 	return &Collector{
-		Name:     "pfs",
-		Title:    "Memory of performance_schema",
-		Help:     "How much memory the Performance Schema takes for its own tables.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
+		Name:    "pfs",
+		Title:   "Memory of performance_schema",
+		Help:    "How much memory the Performance Schema takes for its own tables.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 5, 3), mariadb: v(5, 5)}) {
 				return false, "only MySQL and MariaDB from 5.5 on have performance_schema"

@@ -13,11 +13,10 @@ const maxPlugins = 500
 // pluginsCollector lists plugins and components.
 func pluginsCollector() *Collector {
 	return &Collector{
-		Name:     "plugins",
-		Title:    "Plugins and components",
-		Help:     "Storage engines, ways to log in, checks of passwords and other plugins of the server, but for tables of information_schema.",
-		Schedule: monolith.Hourly,
-		Timeout:  5 * time.Second,
+		Name:    "plugins",
+		Title:   "Plugins and components",
+		Help:    "Storage engines, ways to log in, checks of passwords and other plugins of the server, but for tables of information_schema.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 1, 5), mariadb: v(5, 1)}) {
 				return false, "only MySQL from 5.1 on has plugins"

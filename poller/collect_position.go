@@ -11,11 +11,10 @@ import (
 // positionCollector finds out how much is written to the binary log where the server does not count it.
 func positionCollector() *Collector {
 	return &Collector{
-		Name:     "position",
-		Title:    "Binary log position",
-		Help:     "How much the binary log grows, from file and position: MySQL does not count it.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "position",
+		Title:   "Binary log position",
+		Help:    "How much the binary log grows, from file and position: MySQL does not count it.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			switch v := g.variable("log_bin"); {
 			case v == "OFF" || v == "0":

@@ -22,7 +22,6 @@ func processesCollector() *Collector {
 		Name:     "processes",
 		Title:    "Process list",
 		Help:     "What the server's threads do: counts by kind, and the longest-running statements with literals masked.",
-		Schedule: monolith.Slow,
 		Timeout:  5 * time.Second,
 		MaxBytes: 64 << 20,
 		Grant:    func(_ monolith.Identity, account string) string { return grantGlobal("PROCESS", account) },

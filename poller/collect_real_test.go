@@ -87,6 +87,7 @@ func (w *watched) poll(t *testing.T, mayFail ...string) (*monolith.Snapshot, map
 		if c.Name == "variables" {
 			w.vars = g.Variables
 		}
+		belongs(t, c, part)
 		snap.Sections = append(snap.Sections, part.Sections...)
 		snap.Problems = append(snap.Problems, part.Problems...)
 		snap.Rows.Take(part.Rows)

@@ -14,11 +14,10 @@ import (
 // replicationCollector reads every replication channel into one normalised row each.
 func replicationCollector() *Collector {
 	return &Collector{
-		Name:     "replication",
-		Title:    "Replication",
-		Help:     "Every replication channel: threads, lag, positions, errors; and how many replicas follow.",
-		Schedule: monolith.Fast,
-		Timeout:  5 * time.Second,
+		Name:    "replication",
+		Title:   "Replication",
+		Help:    "Every replication channel: threads, lag, positions, errors; and how many replicas follow.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if g.Identity.Flavour == monolith.TiDB {
 				return false, "TiDB copies data within its own cluster; it has no replication of MySQL's kind"

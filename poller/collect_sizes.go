@@ -26,7 +26,6 @@ func sizesCollector() *Collector {
 		Name:     "sizes",
 		Title:    "Schema sizes",
 		Help:     "Data, index and free bytes by schema and engine, and the largest tables.",
-		Schedule: monolith.Sizes,
 		Timeout:  3 * time.Minute,
 		MaxBytes: 64 << 20,
 		Applies: func(g *Gather) (bool, string) {

@@ -12,11 +12,10 @@ import (
 // is kept small: see [Recorder.Add].
 func statusCollector() *Collector {
 	return &Collector{
-		Name:     "status",
-		Title:    "Global status",
-		Help:     "All counters and gauges of SHOW GLOBAL STATUS.",
-		Schedule: monolith.Fast,
-		Collect:  collectStatus,
+		Name:    "status",
+		Title:   "Global status",
+		Help:    "All counters and gauges of SHOW GLOBAL STATUS.",
+		Collect: collectStatus,
 	}
 }
 

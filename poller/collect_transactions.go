@@ -18,11 +18,10 @@ const (
 // transactionsCollector lists the transactions that are old or wait.
 func transactionsCollector() *Collector {
 	return &Collector{
-		Name:     "transactions",
-		Title:    "Transactions",
-		Help:     "InnoDB's transactions that have been open for more than ten seconds or wait for a lock, whose they are, and who holds the lock.",
-		Schedule: monolith.Slow,
-		Timeout:  5 * time.Second,
+		Name:    "transactions",
+		Title:   "Transactions",
+		Help:    "InnoDB's transactions that have been open for more than ten seconds or wait for a lock, whose they are, and who holds the lock.",
+		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
 			if !has(g.Identity, since{mysql: v(5, 5), mariadb: v(5, 1)}) {
 				return false, "only MySQL from 5.5 and MariaDB from 5.1 on list their transactions"

@@ -5,19 +5,16 @@ import (
 	"context"
 	"regexp"
 	"strings"
-
-	"monolith"
 )
 
 // variablesCollector reads all global variables. They are texts, whatever they look like, since
 // history keeps them as changes.
 func variablesCollector() *Collector {
 	return &Collector{
-		Name:     "variables",
-		Title:    "Global variables",
-		Help:     "All variables of SHOW GLOBAL VARIABLES; those that hold secrets only as set or not set.",
-		Schedule: monolith.Slow,
-		Collect:  collectVariables,
+		Name:    "variables",
+		Title:   "Global variables",
+		Help:    "All variables of SHOW GLOBAL VARIABLES; those that hold secrets only as set or not set.",
+		Collect: collectVariables,
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 )
 
 // Collector reads one kind of thing from a server. To add one: a file collect_<name>.go that declares
-// it, and one line in [Collectors].
+// it, one line in [Collectors], and what it gives in monolith's table of collectors.
 type Collector struct {
 	Name     string        // "status": also the section's name and what people switch off
 	Title    string        // "Global status"
 	Help     string        // one sentence for the Monitoring page
-	Schedule string        // one of monolith.ScheduleNames
+	Schedule string        // one of monolith.ScheduleNames; "": the one of [monolith.CollectorSchedule]
 	Timeout  time.Duration // of the whole collector; 0: the poll's own deadline
 	MaxBytes int64         // of one answer; 0: 16 MiB
 	Host     bool          // needs no connection to the database server: runs also while it is down

@@ -1,6 +1,9 @@
 package poller
 
-import "monolith/poller/host"
+import (
+	"monolith"
+	"monolith/poller/host"
+)
 
 // Collectors gives all collectors in the order in which they run: the status comes first, since the
 // others compare with it.
@@ -36,6 +39,7 @@ func Collectors() []*Collector {
 	shared := newWords()
 	for _, c := range all {
 		c.layouts, c.words = newLayouts(), shared
+		c.Schedule = monolith.CollectorSchedule(c.Name)
 	}
 	return all
 }

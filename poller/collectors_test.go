@@ -2,6 +2,7 @@ package poller
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,31 @@ func TestCollectorsAreComplete(t *testing.T) {
 			if grant != "" && (!strings.HasPrefix(grant, "GRANT ") || !strings.HasSuffix(grant, " TO 'o''neil'@'10.%';")) {
 				t.Errorf("%s on %s prints %q", c.Name, version, grant)
 			}
+		}
+	}
+}
+
+// belongs holds that what a collector gave is what the table of collectors says of it: others find by that table how old it
+// may be, and why it is missing.
+func belongs(tb testing.TB, c *Collector, snap *monolith.Snapshot) {
+	tb.Helper()
+	if monolith.CollectorSchedule(c.Name) == "" {
+		return // of a test's own
+	}
+	for i := range snap.Sections {
+		for _, names := range []*monolith.Names{snap.Sections[i].NumNames, snap.Sections[i].TextNames} {
+			for k := range names.Len() {
+				if m := names.At(k); monolith.CollectorOf(m.Name) != c.Name {
+					tb.Errorf("%s gives %s, which the table says %s does", c.Name, m.Name, monolith.CollectorOf(m.Name))
+				}
+			}
+		}
+	}
+	rows := reflect.ValueOf(snap.Rows)
+	for i := range rows.NumField() {
+		list, _, _ := strings.Cut(rows.Type().Field(i).Tag.Get("json"), ",")
+		if !rows.Field(i).IsNil() && monolith.CollectorOfRows(list) != c.Name {
+			tb.Errorf("%s gives the list %s, which the table says %s does", c.Name, list, monolith.CollectorOfRows(list))
 		}
 	}
 }

@@ -134,6 +134,7 @@ func collect(t testing.TB, c *Collector, id monolith.Identity, f *fakeSession, c
 		ch(g)
 	}
 	err := c.Collect(t.Context(), g)
+	belongs(t, c, g.snapshot)
 	return g.snapshot, err
 }
 

@@ -67,6 +67,9 @@ type Poller struct {
 func New(cfg Config) (*Poller, error) {
 	seen := map[string]bool{}
 	for _, c := range cfg.Collectors {
+		if c.Schedule == "" {
+			c.Schedule = monolith.CollectorSchedule(c.Name)
+		}
 		switch {
 		case c.Name == "" || seen[c.Name]:
 			return nil, fmt.Errorf("poller: new: collector %q is unnamed or given twice", c.Name)
