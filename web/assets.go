@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"slices"
@@ -73,15 +72,20 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
+// assetKinds are the content types by the ends of names. Package mime would read the system's table of all files, which takes
+// half a megabyte and knows another type for scripts here and there.
+var assetKinds = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
 func (a *assets) add(name string, text []byte) {
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:4])
 	ext := path.Ext(name)
 	hashed := strings.TrimSuffix(name, ext) + "." + hash + ext
-	f := &asset{kind: mime.TypeByExtension(ext), plain: text, etag: strconv.Quote(hash)}
-	if ext == ".js" {
-		f.kind = "text/javascript; charset=utf-8" // some systems' tables know another
-	}
+	f := &asset{kind: assetKinds[ext], plain: text, etag: strconv.Quote(hash)}
 	var packed bytes.Buffer
 	if z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression); err == nil {
 		if _, err := z.Write(text); err == nil && z.Close() == nil && packed.Len() < len(text) {

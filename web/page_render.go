@@ -20,20 +20,22 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// views are the pages: one template set a file, each with the frame and the shared parts. They are
-// parsed once; a mistake in them is found by every test and panics, since the binary itself is broken
-// then.
-var views = sync.OnceValue(func() map[string]*template.Template {
+// views are the pages: one template set a file, each with the frame and the shared parts. Each is parsed when it is first
+// asked for, and once: a set takes 300 kB, all of them together as much as everything else that watches three servers, and
+// most are looked at rarely. A mistake in one panics, since the binary itself is broken then; TestViews finds it.
+var views = sync.OnceValue(func() map[string]func() *template.Template {
 	names, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {
 		panic(fmt.Sprintf("web: templates: %v", err))
 	}
 	common := []string{"templates/frame.html", "templates/parts.html", "templates/alert_parts.html", "templates/alert_told.html", "templates/telling_parts.html"}
-	all := make(map[string]*template.Template, len(names))
+	all := make(map[string]func() *template.Template, len(names))
 	for _, name := range names {
 		if !slices.Contains(common, name) {
-			all[strings.TrimSuffix(path.Base(name), ".html")] = template.Must(
-				template.New("").Funcs(viewFuncs).Funcs(alertFuncs).ParseFS(templateFiles, append(common, name)...))
+			files := append(slices.Clone(common), name)
+			all[strings.TrimSuffix(path.Base(name), ".html")] = sync.OnceValue(func() *template.Template {
+				return template.Must(template.New("").Funcs(viewFuncs).Funcs(alertFuncs).ParseFS(templateFiles, files...))
+			})
 		}
 	}
 	return all
@@ -186,12 +188,12 @@ func (b pageBase) Param(name string) string { return b.URL.Query().Get(name) }
 
 // show renders a view into memory first, so that a page is never half an answer.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, view, block string, data any) error {
-	t := views()[view]
-	if t == nil {
+	parsed := views()[view]
+	if parsed == nil {
 		return fmt.Errorf("web: there is no view %q", view)
 	}
 	var out bytes.Buffer
-	if err := t.ExecuteTemplate(&out, block, data); err != nil {
+	if err := parsed().ExecuteTemplate(&out, block, data); err != nil {
 		return fmt.Errorf("web: render %s: %w", view, err)
 	}
 	h := w.Header()
