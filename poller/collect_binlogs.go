@@ -18,7 +18,7 @@ func binlogsCollector() *Collector {
 		Help:    "The binary log files and how much space they take.",
 		Timeout: 5 * time.Second,
 		Applies: func(g *Gather) (bool, string) {
-			if v := g.Variables["log_bin"]; v == "OFF" || v == "0" {
+			if v := g.Variables.Value("log_bin"); v == "OFF" || v == "0" {
 				return false, "the server writes no binary log (log_bin=OFF)"
 			}
 			return true, ""

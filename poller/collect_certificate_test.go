@@ -28,7 +28,7 @@ func TestCertificate(t *testing.T) {
 		wants(t, snap, map[string]string{"server.certificate_days_left": "none"})
 	}
 	for _, c := range []struct{ version, have, says string }{{"5.5.62", "YES", "5.6"}, {"10.11.6-MariaDB", "DISABLED", "have_ssl=DISABLED"}, {"8.4.0", "", ""}} {
-		ok, why := certificateCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: map[string]string{"have_ssl": c.have}})
+		ok, why := certificateCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: variablesOf(map[string]string{"have_ssl": c.have})})
 		if ok != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%+v: %v, %q", c, ok, why)
 		}

@@ -137,7 +137,7 @@ func TestGTIDSets(t *testing.T) {
 		t.Errorf("%+v, %v", snap.GTIDs, err)
 	}
 	for mode, want := range map[string]bool{"OFF": false, "": false, "ON": true, "ON_PERMISSIVE": true} {
-		if ok, _ := gtidsCollector().Applies(&Gather{Identity: server("8.4.0", ""), Variables: map[string]string{"gtid_mode": mode}}); ok != want {
+		if ok, _ := gtidsCollector().Applies(&Gather{Identity: server("8.4.0", ""), Variables: variablesOf(map[string]string{"gtid_mode": mode})}); ok != want {
 			t.Errorf("gtid_mode=%s: %v", mode, ok)
 		}
 	}

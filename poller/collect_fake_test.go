@@ -2,6 +2,7 @@ package poller
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -141,7 +142,7 @@ func TestBinlogs(t *testing.T) {
 	}
 	wants(t, snap, map[string]string{"server.binary_logs": "2", "server.binary_log_bytes": "123"})
 
-	if ok, why := c.Applies(&Gather{Variables: map[string]string{"log_bin": "OFF"}}); ok || !strings.Contains(why, "log_bin=OFF") {
+	if ok, why := c.Applies(&Gather{Variables: variablesOf(map[string]string{"log_bin": "OFF"})}); ok || !strings.Contains(why, "log_bin=OFF") {
 		t.Errorf("without a binary log: %v %q", ok, why)
 	}
 	off := &fakeSession{answers: map[string]answer{"SHOW BINARY LOGS": refuse(1381, "You are not using binary logging")}}
@@ -179,15 +180,15 @@ func TestVariablesHideSecrets(t *testing.T) {
 		"file_key_management_filekey": secretSet, "keyring_hashicorp_secret_id": secretSet, "disconnect_on_expired_password": "ON",
 		"innodb_ft_max_token_size": "84", "s3_access_key": secretSet, "ssl_passphrase": secretNotSet,
 	}
-	if diff := cmp.Diff(want, g.Variables); diff != "" {
+	if diff := cmp.Diff(want, maps.Collect(g.Variables.All())); diff != "" {
 		t.Error(diff)
 	}
 	if fmt.Sprint(g.snapshot) != strings.ReplaceAll(fmt.Sprint(g.snapshot), "hunter2", "") {
 		t.Error("a secret is in the snapshot")
 	}
-	// What is gone from the server is gone from the map.
+	// What is gone from the server is gone from the variables.
 	f.answers["SHOW GLOBAL VARIABLES"] = answer{columns: []string{"Variable_name", "Value"}, rows: [][]string{{"version", "8.4.1"}}}
-	if err := collectVariables(t.Context(), g); err != nil || len(g.Variables) != 1 || g.Variables["version"] != "8.4.1" {
+	if err := collectVariables(t.Context(), g); err != nil || g.Variables.Len() != 1 || g.Variables.Value("version") != "8.4.1" {
 		t.Errorf("%v, %v", g.Variables, err)
 	}
 }
@@ -262,7 +263,7 @@ func TestSizesAreCountedFirstAndCapped(t *testing.T) {
 	wants(t, snap, map[string]string{"schema.total_tables": "0", "schema.total_file_bytes": "none"})
 
 	c := sizesCollector()
-	g := &Gather{Server: &monolith.Server{}, Variables: map[string]string{"innodb_stats_on_metadata": "ON"}}
+	g := &Gather{Server: &monolith.Server{}, Variables: variablesOf(map[string]string{"innodb_stats_on_metadata": "ON"})}
 	if ok, why := c.Applies(g); ok || why == "" {
 		t.Error("a scan runs while it makes the server sample every table")
 	}
@@ -279,7 +280,7 @@ func TestSizesCountTheSharedTablespaceOnce(t *testing.T) {
 		"SELECT TABLE_SCHEMA AS table_schema, TABLE_NAME": {columns: []string{"table_schema", "table_name", "engine", "data_length", "data_free"},
 			rows: [][]string{{"a", "t", "InnoDB", "10", "700"}, {"b", "t", "InnoDB", "10", "700"}, {"b", "m", "MyISAM", "1", "5"}}}}}
 	snap, err := collect(t, sizesCollector(), server("5.5.62", ""), f, holds("SELECT"), func(g *Gather) {
-		g.Variables = map[string]string{"innodb_file_per_table": "OFF"}
+		g.Variables = variablesOf(map[string]string{"innodb_file_per_table": "OFF"})
 	})
 	if err != nil {
 		t.Fatal(err)

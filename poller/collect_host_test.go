@@ -45,8 +45,8 @@ func TestHostNamesAreThoseOfTheDocumentation(t *testing.T) {
 	}}
 	c := hostCollector(f)
 	snap, err := collect(t, c, server("8.4.0", ""), &fakeSession{}, func(g *Gather) {
-		g.Variables = map[string]string{"pid_file": "m.pid", "datadir": "/d", "port": "3307", "socket": "/s", "tmpdir": "/tmp",
-			"log_bin_basename": "/b/binlog", "log_error": "stderr", "innodb_undo_directory": "NULL"}
+		g.Variables = variablesOf(map[string]string{"pid_file": "m.pid", "datadir": "/d", "port": "3307", "socket": "/s", "tmpdir": "/tmp",
+			"log_bin_basename": "/b/binlog", "log_error": "stderr", "innodb_undo_directory": "NULL"})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func innodbCollector() *Collector {
 			if g.Identity.Flavour == monolith.TiDB {
 				return false, "TiDB has no InnoDB"
 			}
-			if v := g.Variables["have_innodb"]; v == "NO" || v == "DISABLED" {
+			if v := g.Variables.Value("have_innodb"); v == "NO" || v == "DISABLED" {
 				return false, "InnoDB is switched off on this server"
 			}
 			return true, ""

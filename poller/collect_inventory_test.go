@@ -80,7 +80,7 @@ func TestPersisted(t *testing.T) {
 	f := &fakeSession{answers: map[string]answer{"SELECT VARIABLE_NAME AS name": {columns: []string{"name", "value"}, rows: [][]string{
 		{"max_connections", "500"}, {"innodb_buffer_pool_size", "1073741824"}, {"general_log", "1"}, {"old_thing", "x"}, {"init_connect", "SET @a = 'hunter2'"}}}}}
 	snap, err := collect(t, persistedCollector(), server("8.4.0", ""), f, func(g *Gather) {
-		g.Variables = map[string]string{"max_connections": "400", "innodb_buffer_pool_size": "1073741824", "general_log": "ON", "init_connect": secretSet}
+		g.Variables = variablesOf(map[string]string{"max_connections": "400", "innodb_buffer_pool_size": "1073741824", "general_log": "ON", "init_connect": secretSet})
 	})
 	want := []monolith.PersistedVariable{{Name: "max_connections", Value: "500", Running: "400", Differs: true},
 		{Name: "innodb_buffer_pool_size", Value: "1073741824", Running: "1073741824"}, {Name: "general_log", Value: "1", Running: "ON"},
@@ -89,7 +89,7 @@ func TestPersisted(t *testing.T) {
 		t.Error(diff, err)
 	}
 	wants(t, snap, map[string]string{"server.persisted_variables": "5", "server.persisted_differing": "1"})
-	if ok, why := persistedCollector().Applies(&Gather{Identity: server("8.4.0", ""), Variables: map[string]string{"performance_schema": "OFF"}}); ok || !strings.Contains(why, "performance_schema=OFF") {
+	if ok, why := persistedCollector().Applies(&Gather{Identity: server("8.4.0", ""), Variables: variablesOf(map[string]string{"performance_schema": "OFF"})}); ok || !strings.Contains(why, "performance_schema=OFF") {
 		t.Error(why)
 	}
 }
@@ -118,7 +118,7 @@ func TestOldTransactions(t *testing.T) {
 		f.sent = nil
 		snap, err := collect(t, transactionsCollector(), server(version, ""), f, func(g *Gather) {
 			g.Server.BackupUsers = []string{"dump"}
-			g.Variables = map[string]string{"performance_schema": "ON"}
+			g.Variables = variablesOf(map[string]string{"performance_schema": "ON"})
 		})
 		if err != nil || len(f.refused) > 0 || len(snap.Transactions) != 6 || len(f.sent) != 3 || !strings.Contains(f.sent[1], tables[0]) || !strings.Contains(f.sent[2], tables[1]) {
 			t.Fatalf("%s: %v, %q, %q", version, err, f.refused, f.sent)

@@ -62,7 +62,7 @@ func TestMemoryApplies(t *testing.T) {
 		{"8.0.36", map[string]string{"performance_schema": "OFF"}, "performance_schema=OFF"},
 		{"5.7.44", on, "MySQL from 8.0"}, {"5.6.51", on, "MySQL from 8.0"}, {"10.11.6-MariaDB", on, "Memory_used"}, {"11.8.5-MariaDB", on, "Memory_used"},
 	} {
-		ok, why := memoryCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: c.variables})
+		ok, why := memoryCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: variablesOf(c.variables)})
 		if ok != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %v, %q", c.version, ok, why)
 		}

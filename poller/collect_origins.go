@@ -58,8 +58,8 @@ func collectOrigins(ctx context.Context, g *Gather) error {
 	}
 	list := []monolith.VariableInfo{}
 	// A list of each server is kept for ever: texts that are in memory already are not kept twice.
-	known := make(map[string]string, len(g.Variables))
-	for name, value := range g.Variables {
+	known := make(map[string]string, g.Variables.Len())
+	for name, value := range g.Variables.All() {
 		known[name], known[value] = name, value
 	}
 	keep := func(s string) string {
@@ -227,7 +227,7 @@ func defaultsColumn(id monolith.Identity) int {
 
 // fromDefaults compares the variables in force with the documented defaults. Variables that the table does
 // not have are given without a default.
-func fromDefaults(id monolith.Identity, variables map[string]string) []monolith.VariableInfo {
+func fromDefaults(id monolith.Identity, variables *Variables) []monolith.VariableInfo {
 	column := defaultsColumn(id)
 	standard := map[string]string{}
 	for line := range strings.Lines(mysqlDefaults) {
@@ -236,15 +236,16 @@ func fromDefaults(id monolith.Identity, variables map[string]string) []monolith.
 		}
 	}
 	list := []monolith.VariableInfo{}
-	for _, name := range sortedKeys(variables) {
+	for name, value := range variables.All() {
 		v := monolith.VariableInfo{Name: name}
 		if d, ok := standard[name]; ok {
 			v.Default, v.Changed = &d, new(true)
-			if sameValue(variables[name], d) {
+			if sameValue(value, d) {
 				v.Changed, v.Origin = new(false), monolith.OriginCompiled
 			}
 		}
 		list = append(list, v)
 	}
+	slices.SortFunc(list, func(a, b monolith.VariableInfo) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

@@ -35,9 +35,9 @@ func TestOriginsBehindAliases(t *testing.T) {
 		"tx_isolation": {"", true, "REPEATABLE-READ"},
 		// Nobody touched these.
 		"sort_buffer_size":       {monolith.OriginCompiled, false, "2097152"},
-		"general_log_file":       {monolith.OriginCompiled, false, w.vars["general_log_file"]},
+		"general_log_file":       {monolith.OriginCompiled, false, w.vars.Value("general_log_file")},
 		"innodb_io_capacity_max": {monolith.OriginAuto, false, "2000"},
-		"innodb_open_files":      {monolith.OriginAuto, false, w.vars["innodb_open_files"]},
+		"innodb_open_files":      {monolith.OriginAuto, false, w.vars.Value("innodb_open_files")},
 		"sql_big_selects":        {monolith.OriginAuto, false, "ON"},
 		"log_error":              {monolith.OriginCompiled, false, ""},
 	} {
@@ -47,7 +47,7 @@ func TestOriginsBehindAliases(t *testing.T) {
 			if v.Default != nil {
 				def = *v.Default
 			}
-			t.Errorf("%s = %s: %+v, default %s, want %+v", name, w.vars[name], v, def, want)
+			t.Errorf("%s = %s: %+v, default %s, want %+v", name, w.vars.Value(name), v, def, want)
 		}
 	}
 	if v := by["basedir"]; v.Origin != monolith.OriginEnvironment {
@@ -56,7 +56,7 @@ func TestOriginsBehindAliases(t *testing.T) {
 	// What nobody set is not among what is not at its default.
 	for _, v := range by {
 		if v.Changed != nil && *v.Changed && v.Origin == "" && v.Name != "tx_isolation" {
-			t.Errorf("%s = %q is said to differ from its default", v.Name, w.vars[v.Name])
+			t.Errorf("%s = %q is said to differ from its default", v.Name, w.vars.Value(v.Name))
 		}
 	}
 }

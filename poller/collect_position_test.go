@@ -99,14 +99,14 @@ func TestPositionStatementAndApplies(t *testing.T) {
 		if got := positionStatement(id); got != want {
 			t.Errorf("%s is asked %s", version, got)
 		}
-		if ok, why := positionCollector().Applies(&Gather{Identity: id, Variables: map[string]string{"log_bin": "ON"}}); !ok {
+		if ok, why := positionCollector().Applies(&Gather{Identity: id, Variables: variablesOf(map[string]string{"log_bin": "ON"})}); !ok {
 			t.Errorf("%s: %s", version, why)
 		}
 	}
 	for _, c := range []struct{ version, logBin, says string }{
 		{"8.0.36", "OFF", "log_bin=OFF"}, {"10.11.6-MariaDB", "ON", "Binlog_bytes_written"}, {"5.5.68-MariaDB", "ON", "Binlog_bytes_written"},
 	} {
-		ok, why := positionCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: map[string]string{"log_bin": c.logBin}})
+		ok, why := positionCollector().Applies(&Gather{Identity: server(c.version, ""), Variables: variablesOf(map[string]string{"log_bin": c.logBin})})
 		if ok || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %v, %q", c.version, ok, why)
 		}

@@ -19,7 +19,7 @@ type watched struct {
 	server   *monolith.Server
 	session  *session
 	memories map[string]*memory
-	vars     map[string]string
+	vars     *Variables
 	state    *monolith.State
 	seq      uint64
 	refused  []string // statements that the server refused
@@ -150,7 +150,7 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			if n := value(t, snap, "status.Threads_connected", ""); n < 1 {
 				t.Errorf("Threads_connected is %v", n)
 			}
-			if got := text(snap, "variable.max_connections"); got != "77" || w.vars["max_connections"] != "77" {
+			if got := text(snap, "variable.max_connections"); got != "77" || w.vars.Value("max_connections") != "77" {
 				t.Errorf("max_connections is %q", got)
 			}
 			if got := text(snap, "variable.init_connect"); got != secretSet {
@@ -209,7 +209,7 @@ func TestEveryCollectorReadsARealServer(t *testing.T) {
 			if n := value(t, again, "host.mysqld_resident_bytes", ""); n < 1<<20 {
 				t.Errorf("mysqld has %v bytes of memory", n)
 			}
-			if n := value(t, again, "host.tmpdir_size_bytes", w.vars["tmpdir"]); n < 1<<20 {
+			if n := value(t, again, "host.tmpdir_size_bytes", w.vars.Value("tmpdir")); n < 1<<20 {
 				t.Errorf("the folder for temporary files lies on %v bytes", n)
 			}
 		})

@@ -45,8 +45,8 @@ func sizesCollector() *Collector {
 
 // statsOnMetadata reports whether reading information_schema.TABLES makes InnoDB sample every table. It was
 // the default up to MySQL 5.5; where the variable is gone it never happens.
-func statsOnMetadata(variables map[string]string) bool {
-	v := variables["innodb_stats_on_metadata"]
+func statsOnMetadata(variables *Variables) bool {
+	v := variables.Value("innodb_stats_on_metadata")
 	return v == "ON" || v == "1"
 }
 
@@ -273,8 +273,8 @@ func (scan *sizeScan) tables(ctx context.Context, condition string, limit int) e
 // unopened stands for the engine of tables that the server can't open.
 const unopened = "unknown"
 
-func sharedTablespace(variables map[string]string) bool {
-	v := variables["innodb_file_per_table"]
+func sharedTablespace(variables *Variables) bool {
+	v := variables.Value("innodb_file_per_table")
 	return v == "OFF" || v == "0"
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"regexp"
-	"strings"
 )
 
 // variablesCollector reads all global variables. They are texts, whatever they look like, since
@@ -33,14 +32,8 @@ func collectVariables(ctx context.Context, g *Gather) error {
 	if err != nil {
 		return err
 	}
-	if section, same := rec.Done(); !same || g.memory.variables == nil {
-		variables := make(map[string]string, len(section.Texts))
-		for i, text := range section.Texts {
-			variables[strings.TrimPrefix(section.TextNames.At(i).Name, "variable.")] = text
-		}
-		g.memory.variables = variables
-	}
-	g.Variables = g.memory.variables
+	section, _ := rec.Done()
+	g.Variables = &Variables{section.TextNames, section.Texts}
 	return nil
 }
 

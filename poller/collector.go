@@ -69,7 +69,7 @@ type Gather struct {
 	rights   rights    // of the connection
 	// Variables are the global variables as last read on this connection, by name; nil before the
 	// first read.
-	Variables map[string]string
+	Variables *Variables
 	// State is what was known before this poll; nil at the first one.
 	State *monolith.State
 
@@ -82,10 +82,9 @@ type Gather struct {
 // that name, or nothing was read yet.
 func (g *Gather) lookUp(name string) (value string, known bool) {
 	if g.Variables != nil {
-		value, known = g.Variables[name]
-		return value, known
+		return g.Variables.Get(name)
 	}
-	value, _, known = g.State.Text(monolith.Metric{Name: "variable." + name})
+	value, _, known = g.State.Text(monolith.Metric{Name: variablePrefix + name})
 	return value, known
 }
 

@@ -66,7 +66,7 @@ func TestReadOnlyServerIsRead(t *testing.T) {
 					t.Errorf("%v", failed) // MariaDB wants rights of their own for these two
 				}
 			}
-			if got := w.vars["read_only"]; got != "ON" {
+			if got := w.vars.Value("read_only"); got != "ON" {
 				t.Errorf("read_only is %q", got)
 			}
 			for _, refused := range w.refused {

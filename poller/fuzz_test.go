@@ -67,7 +67,7 @@ func FuzzCollectors(f *testing.F) {
 		g := &Gather{
 			Session: fake, Server: &monolith.Server{Name: "fake", ScanSizes: true}, Account: "monolith@%", Now: r.snap.At,
 			Identity: hostileVersions[int(version)%len(hostileVersions)], snapshot: r.snap, collector: c, memory: new(memory),
-			Variables: map[string]string{"innodb_stats_on_metadata": "OFF", "performance_schema": "ON", "log_bin": "ON"},
+			Variables: variablesOf(map[string]string{"innodb_stats_on_metadata": "OFF", "performance_schema": "ON", "log_bin": "ON"}),
 		}
 		for range 2 { // the second run compares with the first
 			p.gather(t.Context(), g, r, time.Minute)
@@ -194,7 +194,7 @@ func TestTextsOfEveryCollector(t *testing.T) {
 			g := &Gather{
 				Session: &spoiledSession{}, Server: &monolith.Server{Name: "fake", ScanSizes: true, KeepTexts: true, HeartbeatTable: "a.b"}, Account: "monolith@%", Now: r.snap.At,
 				Identity: id, snapshot: r.snap, collector: c, memory: new(memory), rights: rights{known: true, held: map[string]bool{"SELECT": true, "PROCESS": true, "SHOW VIEW": true}},
-				Variables: map[string]string{"innodb_stats_on_metadata": "OFF", "performance_schema": "ON", "log_bin": "ON"},
+				Variables: variablesOf(map[string]string{"innodb_stats_on_metadata": "OFF", "performance_schema": "ON", "log_bin": "ON"}),
 			}
 			p.gather(t.Context(), g, r, time.Minute)
 			if errors.Is(r.err, errPanic) {

@@ -3,7 +3,6 @@ package poller
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -16,7 +15,7 @@ type result struct {
 	collector *Collector
 	snap      *monolith.Snapshot
 	use       *use // nil for collectors of the host
-	variables map[string]string
+	variables *Variables
 	started   time.Time
 	took      time.Duration
 	err       error
@@ -137,7 +136,7 @@ func (p *poll) finish(r *result) {
 		p.snap.Sections = append(p.snap.Sections, r.snap.Sections...)
 		p.snap.Rows.Take(r.snap.Rows)
 		if c.Name == variablesName && r.variables != nil {
-			ps.stale = ps.stale || ps.variables != nil && !maps.Equal(ps.variables, r.variables)
+			ps.stale = ps.stale || ps.variables != nil && !ps.variables.equal(r.variables)
 			ps.variables = r.variables
 			p.refreshOrigins()
 		}

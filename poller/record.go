@@ -19,10 +19,8 @@ const (
 type memory struct {
 	layout *layout // what came last time; nil: nothing yet
 	// texts are those of the last poll. They are shared with its snapshot and never written to.
-	texts []string
-	// variables is the map that the variables collector gave out last.
-	variables map[string]string
-	growth    binlogGrowth // of the position collector
+	texts  []string
+	growth binlogGrowth // of the position collector
 }
 
 // Recorder turns names and values into the section of the running collector. As long as the same

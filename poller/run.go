@@ -28,7 +28,7 @@ type pollState struct {
 	taken      time.Time // of the last status statement, with its monotonic clock
 	clockGap   time.Duration
 	clockAt    time.Time // when it was measured
-	variables  map[string]string
+	variables  *Variables
 	memories   map[string]*memory
 	backoffs   map[string]*backoff
 	started    map[string]time.Time // last start of a collector

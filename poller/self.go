@@ -2,6 +2,7 @@ package poller
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"monolith"
@@ -43,6 +44,11 @@ type (
 	}
 	// ownCounts is a count for each of ownNames.
 	ownCounts [len(ownNames)]uint64
+	// ownAdd is a count for one of them. A statement adds to a few: hundreds of servers remember dozens of statements each.
+	ownAdd struct {
+		n    uint64
+		name uint8 // in ownNames
+	}
 )
 
 // load knows what our own statements add to a server's counters. What one statement of a kind adds is
@@ -68,7 +74,7 @@ type load struct {
 
 // kindCost is what one statement of a kind adds.
 type kindCost struct {
-	adds     ownCounts
+	adds     []ownAdd
 	measured bool
 	tries    int
 	count    uint64 // since it was measured
@@ -133,10 +139,21 @@ func (l *load) sent(statement string) {
 	}
 }
 
-func (c *ownCounts) add(o ownCounts) {
-	for i, n := range o {
-		c[i] += n
+func (c *ownCounts) add(adds []ownAdd) {
+	for _, a := range adds {
+		c[a.name] += a.n
 	}
+}
+
+// adds gives what is not zero.
+func (c *ownCounts) adds() []ownAdd {
+	var adds []ownAdd
+	for i, n := range c {
+		if n != 0 {
+			adds = append(adds, ownAdd{n, uint8(i)})
+		}
+	}
+	return slices.Clone(adds) // without the room that append left
 }
 
 // measuredStatus takes the price of SHOW STATUS from two readings in a row of the session's status
@@ -155,7 +172,7 @@ func (l *load) measuredStatus(session1, session2, global1, global2 *ownReading, 
 		price = l.knownPrice(global2, mariadb)
 	}
 	l.traces = traces
-	l.status.adds, l.status.measured = price, true
+	l.status.adds, l.status.measured = price.adds(), true
 }
 
 // knownPrice is what SHOW STATUS does: it fills a temporary table with its rows and scans it.
@@ -190,13 +207,14 @@ func (l *load) measured(statement string, before, after *ownReading) {
 	k := l.kind(statement)
 	k.tries++
 	k.count = 0
-	adds, ok := l.between(before, after)
+	counts, ok := l.between(before, after)
 	if !ok {
 		return
 	}
-	for i := range adds {
-		adds[i] -= min(adds[i], l.traces[i])
+	for i := range counts {
+		counts[i] -= min(counts[i], l.traces[i])
 	}
+	adds := counts.adds()
 	if !k.measured {
 		l.total.add(adds)
 	}
