@@ -57,7 +57,7 @@ func (s *State) With(snap *Snapshot) *State {
 		n.collectors = make(map[string]latest, len(snap.Sections))
 	}
 	for i := range snap.Sections {
-		sec := &snap.Sections[i]
+		sec := new(snap.Sections[i]) // a copy: what is read once a day must not hold all else that its snapshot has
 		old := n.collectors[sec.Collector]
 		clock := old.point.Clock + snap.At.Sub(old.at)
 		if snap.Elapsed > 0 && old.now != nil && snap.At.Sub(old.at) < 2*snap.Interval {

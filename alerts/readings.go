@@ -60,11 +60,11 @@ func (s *serverState) ingest(snap *monolith.Snapshot) {
 	if snap.GTIDs != nil {
 		s.gtids[1], s.gtids[0] = s.gtids[0], snap.GTIDs
 	}
+	if s.state.Seq != snap.Seq {
+		return // the state is not the one after this snapshot
+	}
 	for i := range snap.Sections {
 		before, now, from, to := s.state.Pair(snap.Sections[i].Collector)
-		if now == nil || now != &snap.Sections[i] {
-			continue // the state is not the one after this snapshot
-		}
 		slot := s.slotOf(now.Collector)
 		elapsed := snap.Interval
 		if !slot.at.IsZero() && snap.At.Sub(slot.at) > 0 {

@@ -81,7 +81,8 @@ func (t *tail) remember(s *monolith.Snapshot, w *work) {
 		}
 	}
 	for i := range s.Sections {
-		put(t.memories[s.Sections[i].Collector].part, &s.Sections[i])
+		// A copy: what is read once a day must not hold all else that its snapshot has.
+		put(t.memories[s.Sections[i].Collector].part, new(s.Sections[i]))
 	}
 	put(partStatus, &lastStatus{s.Seq, s.Up, s.Polled, s.Interval, s.ClockGap, t.identity, t.identity.Version,
 		slices.Sorted(maps.Keys(t.complete))})
