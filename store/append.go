@@ -164,13 +164,13 @@ func (m *collectorMemory) namespace(name string) {
 
 // note remembers that the server has a metric. The lock is held.
 func (t *tail) note(id history.MetricID, at int64, w *work) {
-	s, known := t.seen[id]
+	s, known := t.seen.get(id)
 	if !known {
 		s.first = uint32(at / 1000)
 		w.seen = append(w.seen, id)
 	}
 	s.last = uint32(at / 1000)
-	t.seen[id] = s
+	t.seen.set(id, s)
 }
 
 // vanished records the texts that the collector no longer gives. A name that became a number is not
@@ -181,13 +181,13 @@ func (t *tail) vanished(s *monolith.Snapshot, old *collectorMemory, sec *monolit
 		if sec.TextNames.Index(m) >= 0 || sec.NumNames.Index(m) >= 0 {
 			continue
 		}
-		now, known := t.texts[id]
+		now, known := t.texts.get(id)
 		if !known || now.gone {
 			continue
 		}
 		at := s.At.UnixMilli()
 		w.texts = append(w.texts, textStep{id: id, from: now.text, flags: flagGone, at: at, seq: s.Seq})
-		t.texts[id] = textNow{gone: true, since: at}
+		t.texts.set(id, textNow{gone: true, since: at})
 		t.changed(m, newest{id: id, at: at, from: now.text, gone: true})
 		t.variableMark(s, m, now.text, "", true, w)
 	}

@@ -89,7 +89,7 @@ func (db *DB) loadSeen(ctx context.Context, tx *sqlx.Tx) error {
 			return err
 		}
 		if t := db.byServer[id]; t != nil {
-			t.seen[metric] = seenAt{uint32(first / 1000), uint32(last / 1000)}
+			t.seen.set(metric, seenAt{uint32(first / 1000), uint32(last / 1000)})
 		}
 		return nil
 	}, "SELECT server_id, metric_id, first_ms, last_ms FROM server_metric")
@@ -108,7 +108,7 @@ func (db *DB) loadTexts(ctx context.Context, tx *sqlx.Tx) error {
 		}
 		if t := db.byServer[id]; t != nil {
 			now.gone = flags&flagGone != 0
-			t.texts[metric] = now
+			t.texts.set(metric, now)
 			if m, ok := db.names.metric(metric); ok && flags&flagFirst == 0 {
 				t.changed(m, newest{rank: rank, id: metric, at: now.since, from: from, to: now.text, gone: now.gone})
 			}

@@ -56,7 +56,7 @@ func (t *tail) lostTexts(s *spool, stored map[history.MetricID]textNow) *work {
 	defer t.mu.Unlock()
 	waiting := s.waitingTexts(t)
 	w := &work{tail: t}
-	for id, now := range t.texts {
+	for id, now := range t.texts.all() {
 		old, known := stored[id]
 		if waiting[id] || known && old.text == now.text && old.gone == now.gone {
 			continue

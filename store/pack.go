@@ -197,9 +197,9 @@ func (db *DB) putSeen(ctx context.Context, tx *sqlx.Tx, t *tail, at int64) error
 	for _, m := range t.memories {
 		for _, ids := range [][]history.MetricID{m.ids, m.textIDs} {
 			for _, id := range ids {
-				if s, ok := t.seen[id]; ok && int64(now)-int64(s.last) >= int64(day/time.Second) {
+				if s, ok := t.seen.get(id); ok && int64(now)-int64(s.last) >= int64(day/time.Second) {
 					s.last = now
-					t.seen[id] = s
+					t.seen.set(id, s)
 					stale = append(stale, id)
 				}
 			}

@@ -101,11 +101,11 @@ func (db *DB) wants(t *tail, names []string, r *monolith.Range) []want {
 		asked[name] = true
 		found := false
 		for _, id := range db.names.named(name) {
-			if _, ok := t.seen[id]; !ok {
+			if _, ok := t.seen.get(id); !ok {
 				continue
 			}
 			found = true
-			_, text := t.texts[id]
+			_, text := t.texts.get(id)
 			wants = append(wants, want{id: id, text: text})
 		}
 		if !found && t.lacks(name) {

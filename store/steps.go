@@ -25,7 +25,7 @@ func (p *reading) texts(ctx context.Context, wants []want) error {
 		if !wants[i].text {
 			continue
 		}
-		text := p.tail.texts[wants[i].id]
+		text, _ := p.tail.texts.get(wants[i].id)
 		if text.since > p.from.UnixMilli() {
 			ask = append(ask, i)
 			continue
@@ -117,7 +117,7 @@ func (db *DB) TextsAt(ctx context.Context, id monolith.ServerID, namespace strin
 		}
 	}
 	t.mu.Lock()
-	for metric, now := range t.texts {
+	for metric, now := range t.texts.all() {
 		if m, _ := db.names.metric(metric); !strings.HasPrefix(m.Name, namespace+".") {
 			continue
 		}
@@ -163,8 +163,8 @@ func (db *DB) Metrics(_ context.Context, id monolith.ServerID) ([]monolith.Metri
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	metrics := make([]monolith.Metric, 0, len(t.seen))
-	for metric := range t.seen {
+	metrics := make([]monolith.Metric, 0, t.seen.len())
+	for metric := range t.seen.all() {
 		if m, ok := db.names.metric(metric); ok {
 			metrics = append(metrics, m)
 		}
@@ -181,8 +181,8 @@ func (db *DB) MetricsSeen(_ context.Context, id monolith.ServerID) ([]SeenMetric
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	metrics := make([]SeenMetric, 0, len(t.seen))
-	for metric, at := range t.seen {
+	metrics := make([]SeenMetric, 0, t.seen.len())
+	for metric, at := range t.seen.all() {
 		if m, ok := db.names.metric(metric); ok {
 			metrics = append(metrics, SeenMetric{m, monolith.KindOf(m.Name), time.Unix(int64(at.first), 0).UTC(), time.Unix(int64(at.last), 0).UTC()})
 		}

@@ -44,8 +44,8 @@ type tail struct {
 	packed    uint64 // seq of the last poll that is in a block
 
 	memories map[string]*collectorMemory // by collector
-	texts    map[history.MetricID]textNow
-	seen     map[history.MetricID]seenAt
+	texts    table[textNow]
+	seen     table[seenAt]
 	complete map[string]bool // namespaces whose collector gave a complete answer once
 	identity monolith.Identity
 	sources  map[string]string // replication channel → where it reads from; nil: not known yet
@@ -78,9 +78,8 @@ type collectorMemory struct {
 // textNow is a text in force. A server has hundreds, so it is kept small.
 type textNow struct {
 	text  string
-	since int64  // unix ms
-	hour  uint32 // the hour since 1970 in which changes are counted
-	count uint8  // changes in this hour
+	since int64 // unix ms
+	count uint8 // changes in the hour of the last one
 	gone  bool
 }
 
@@ -90,8 +89,7 @@ type seenAt struct{ first, last uint32 }
 func newTail(id monolith.ServerID) *tail {
 	return &tail{
 		id: id, enc: history.NewEncoder(), interval: 10 * time.Second, // until a poll says better
-		memories: map[string]*collectorMemory{}, texts: map[history.MetricID]textNow{},
-		seen: map[history.MetricID]seenAt{}, complete: map[string]bool{}, latest: map[string]*latestPart{},
+		memories: map[string]*collectorMemory{}, complete: map[string]bool{}, latest: map[string]*latestPart{},
 	}
 }
 

@@ -41,7 +41,7 @@ const maxSteps = 60
 // text compares a text with the one in force and records a change. It gives false when the change was
 // not taken because there were too many. The lock is held.
 func (t *tail) text(s *monolith.Snapshot, m monolith.Metric, id history.MetricID, text string, w *work) bool {
-	old, known := t.texts[id]
+	old, known := t.texts.get(id)
 	if known && !old.gone && old.text == text {
 		return true
 	}
@@ -51,12 +51,10 @@ func (t *tail) text(s *monolith.Snapshot, m monolith.Metric, id history.MetricID
 		}
 	}
 	at := s.At.UnixMilli()
-	hour := uint32(at / time.Hour.Milliseconds())
-	if old.hour != hour {
-		old.hour, old.count = hour, 0
+	if hour := time.Hour.Milliseconds(); at/hour != old.since/hour {
+		old.count = 0
 	}
 	if old.count >= maxSteps {
-		t.texts[id] = old
 		return false
 	}
 	step := textStep{id: id, from: old.text, to: text, at: at, seq: s.Seq}
@@ -64,7 +62,7 @@ func (t *tail) text(s *monolith.Snapshot, m monolith.Metric, id history.MetricID
 		step.flags = flagFirst
 	}
 	w.texts = append(w.texts, step)
-	t.texts[id] = textNow{text: text, since: at, hour: hour, count: old.count + 1}
+	t.texts.set(id, textNow{text: text, since: at, count: old.count + 1})
 	if known {
 		t.changed(m, newest{id: id, at: at, from: old.text, to: text})
 		t.variableMark(s, m, old.text, text, false, w)
