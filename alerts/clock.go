@@ -22,22 +22,22 @@ func (s *serverState) setBack(at time.Time) {
 		notAfter(&c.seen, at)
 	}
 	for _, st := range s.states {
-		st.setBack(at)
+		st.setBack(momentOf(at))
 	}
 }
 
-func (st *ruleState) setBack(at time.Time) {
-	notAfter(&st.since, at)
-	notAfter(&st.calm, at)
+func (st *ruleState) setBack(at moment) {
+	st.since.notAfter(at)
+	st.calm.notAfter(at)
 	for i := range st.flap {
-		notAfter(&st.flap[i], at)
+		st.flap[i].notAfter(at)
 	}
 	for i := range st.conds {
 		c := &st.conds[i]
-		notAfter(&c.down, at)
-		notAfter(&c.last, at)
+		c.down.notAfter(at)
+		c.last.notAfter(at)
 		for l := range c.up {
-			notAfter(&c.up[l], at)
+			c.up[l].notAfter(at)
 		}
 	}
 }

@@ -214,13 +214,13 @@ func (e *Engine) statuses(server monolith.ServerID, rule string, numbers bool) [
 	ev.reset(s, s.state.At)
 	ev.engine = e
 	var out []monolith.RuleStatus
-	for _, k := range s.sorted() {
+	for _, st := range s.states {
+		k := st.key
 		r := s.cat.byID[k.rule]
 		if r == nil || rule != "" && rule != k.rule {
 			continue
 		}
-		st := s.states[k]
-		one := monolith.RuleStatus{AlertKey: s.key(k), State: st.state, Level: st.shown(), Since: st.since, Why: st.why, Input: st.input}
+		one := monolith.RuleStatus{AlertKey: s.key(k), State: st.state, Level: st.shown(), Since: st.since.time(), Why: st.why, Input: st.input}
 		if numbers {
 			ev.number(r, st, k, s.effective[r.index], &one)
 		}
@@ -266,7 +266,7 @@ func (e *Engine) message(server monolith.ServerID, key monolith.AlertKey) (text,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := stateKey{key.Rule, key.Instance}
-	st := s.states[k]
+	st := s.states.get(k)
 	if st == nil || s.cat.byID[k.rule] == nil {
 		return "", ""
 	}

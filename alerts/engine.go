@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -105,12 +104,10 @@ type serverState struct {
 	changes map[monolith.Metric]*change
 	long    map[LongKey]formula.Scalar
 
-	states map[stateKey]*ruleState
-	// instances are those of each rule that there are states of, sorted.
-	instances map[string][]string
-	mark      uint32     // of the last evaluation: an instance that does not bear it was not there
-	swept     *Catalogue // for which states of removed rules were closed
-	slow      int64      // minute of the last evaluation of the slow rules
+	states states
+	mark   uint32     // of the last evaluation: an instance that does not bear it was not there
+	swept  *Catalogue // for which states of removed rules were closed
+	slow   int64      // minute of the last evaluation of the slow rules
 
 	first        time.Time // poll that read the status, in this process
 	unread       time.Time // since when the status can't be read; zero: it can
@@ -131,12 +128,6 @@ type serverState struct {
 	restored     map[string]bool // names seen before Monolith's own restart
 }
 
-// stateKey is a rule and an instance.
-type stateKey struct {
-	rule     string
-	instance string
-}
-
 // server gives a server's state, made at the first call.
 func (e *Engine) server(id monolith.ServerID) *serverState {
 	e.mu.RLock()
@@ -148,7 +139,7 @@ func (e *Engine) server(id monolith.ServerID) *serverState {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s = e.servers[id]; s == nil {
-		s = &serverState{id: id, rings: map[ringKey]*ring{}, changes: map[monolith.Metric]*change{}, states: map[stateKey]*ruleState{}, instances: map[string][]string{}}
+		s = &serverState{id: id, rings: map[ringKey]*ring{}, changes: map[monolith.Metric]*change{}}
 		e.servers[id] = s
 	}
 	return s
@@ -348,9 +339,9 @@ func (e *Engine) Forget(id monolith.ServerID, at time.Time) []Transition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Transition
-	for _, k := range s.sorted() {
-		if st := s.states[k]; st.level > monolith.LevelOK {
-			out = append(out, Transition{Key: s.key(k), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved})
+	for _, st := range s.states {
+		if st.level > monolith.LevelOK {
+			out = append(out, Transition{Key: s.key(st.key), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved})
 		}
 	}
 	return out
@@ -358,11 +349,4 @@ func (e *Engine) Forget(id monolith.ServerID, at time.Time) []Transition {
 
 func (s *serverState) key(k stateKey) monolith.AlertKey {
 	return monolith.AlertKey{Server: s.id, Rule: k.rule, Instance: k.instance}
-}
-
-// sorted gives the states in a fixed order.
-func (s *serverState) sorted() []stateKey {
-	return slices.SortedFunc(maps.Keys(s.states), func(a, b stateKey) int {
-		return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.instance, b.instance))
-	})
 }

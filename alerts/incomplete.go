@@ -50,7 +50,7 @@ func (s *serverState) countIncomplete(at time.Time) {
 		if c := monolith.CollectorOf(st.input); failing[c] || slices.Contains(s.server.CollectorsOff, c) {
 			continue
 		}
-		add(st.since, st.input)
+		add(st.since.time(), st.input)
 	}
 	slices.Sort(s.incomplete.what)
 }

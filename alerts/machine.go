@@ -9,31 +9,6 @@ import (
 	"monolith/formula"
 )
 
-// ruleState is what a rule remembers of one instance of one server.
-type ruleState struct {
-	state    monolith.RuleState
-	since    time.Time // in this state
-	why      string
-	input    string
-	failed   bool           // cannot be evaluated because something could not be read
-	level    monolith.Level // of the open alert; LevelOK: none is open
-	holds    monolith.Level // the highest level that held at the last evaluation
-	cond     int            // condition that gives the level in force
-	conds    []condState
-	flap     []time.Time // of the last openings, while there were any in the last hour
-	flapping bool
-	calm     time.Time // while flapping: since when it would be closed
-	mark     uint32    // of the evaluation at which the instance was last there
-}
-
-// condState is the memory of one condition.
-type condState struct {
-	level monolith.Level // in force
-	up    [4]time.Time   // since when each level holds; zero: it does not
-	down  time.Time      // since when the level in force is over; zero: it is not
-	last  time.Time      // of the last evaluation that could be made
-}
-
 // reading is what a condition says at one evaluation.
 type reading struct {
 	holds [4]bool // by level
@@ -44,37 +19,38 @@ type reading struct {
 // step takes in a reading at a moment. What was counting begins anew when the evaluation before it is longer ago than
 // patience: nobody knows what was in between.
 func (c *condState) step(def *condition, r *reading, at time.Time, patience time.Duration) {
-	if !c.last.IsZero() && at.Sub(c.last) > patience {
-		c.up, c.down = [4]time.Time{}, time.Time{}
+	if !c.last.isNone() && c.last.until(at) > patience {
+		c.up, c.down = [4]moment{}, 0
 	}
-	c.last = at
+	now := momentOf(at)
+	c.last = now
 	for _, l := range monolith.Levels {
 		switch {
 		case !r.holds[l]:
-			c.up[l] = time.Time{}
-		case c.up[l].IsZero():
-			c.up[l] = at
+			c.up[l] = 0
+		case c.up[l].isNone():
+			c.up[l] = now
 		}
 	}
 	// Up: the highest level that has held long enough.
 	for _, l := range slices.Backward(monolith.Levels) {
-		if l > c.level && r.holds[l] && at.Sub(c.up[l]) >= def.hold[l] {
-			c.level, c.down = l, time.Time{}
+		if l > c.level && r.holds[l] && c.up[l].until(at) >= def.hold[l] {
+			c.level, c.down = l, 0
 			return
 		}
 	}
 	if c.level == monolith.LevelOK || r.holds[c.level] || r.stays[c.level] {
-		c.down = time.Time{}
+		c.down = 0
 		return
 	}
 	// Down, once the level in force was over for long enough.
-	if c.down.IsZero() {
-		c.down = at
+	if c.down.isNone() {
+		c.down = now
 	}
-	if at.Sub(c.down) < def.clear.after {
+	if c.down.until(at) < def.clear.after {
 		return
 	}
-	c.down = time.Time{}
+	c.down = 0
 	for l := c.level - 1; ; l-- {
 		if l == monolith.LevelOK || r.holds[l] || r.stays[l] {
 			c.level = l
@@ -268,7 +244,7 @@ func (s *ruleState) leading() int {
 	}
 	for i := range s.conds {
 		for _, l := range monolith.Levels {
-			if l > level && !s.conds[i].up[l].IsZero() {
+			if l > level && !s.conds[i].up[l].isNone() {
 				best, level = i, l
 			}
 		}

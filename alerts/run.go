@@ -103,25 +103,22 @@ func dependsOnRow(r *Rule) bool {
 // noneThere closes what is about instances that are gone, and says so when there are none at all.
 func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transition) []Transition {
 	s := ev.srv
-	gone, why := 0, "it is no longer there"
+	var gone []*ruleState
+	why := "it is no longer there"
 	if r.each == "replica" && there == 0 {
 		why = "the server is no longer a replica"
 	}
-	for _, instance := range s.instances[r.id] {
-		k := stateKey{r.id, instance}
-		if st := s.states[k]; st.mark != s.mark {
-			if instance == "" && there == 0 && st.level == monolith.LevelOK && st.conds == nil {
-				continue // it stood for the rule as a whole before, and does again
-			}
-			if st.level > monolith.LevelOK {
-				out = append(out, ev.closing(k, st, monolith.ClosedNotApplicable, why))
-			}
-			delete(s.states, k)
-			gone++
+	for _, st := range s.states.of(r.id) {
+		if st.mark == s.mark || st.key.instance == "" && there == 0 && st.level == monolith.LevelOK && st.conds == nil {
+			continue // it is there; or it stood for the rule as a whole before, and does again
 		}
+		if st.level > monolith.LevelOK {
+			out = append(out, ev.closing(st, monolith.ClosedNotApplicable, why))
+		}
+		gone = append(gone, st)
 	}
-	if gone > 0 {
-		s.instances[r.id] = slices.DeleteFunc(s.instances[r.id], func(i string) bool { return s.states[stateKey{r.id, i}] == nil })
+	if len(gone) > 0 {
+		s.states = slices.DeleteFunc(s.states, func(st *ruleState) bool { return slices.Contains(gone, st) })
 	}
 	if there > 0 {
 		return out
@@ -136,11 +133,10 @@ func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transit
 
 // all gives a verdict to every instance that is known, or to the rule as a whole when none is.
 func (ev *evaluator) all(r *Rule, eff *effective, v verdict, reason monolith.CloseReason, out []Transition) []Transition {
-	s := ev.srv
-	if known := s.instances[r.id]; r.set >= 0 && len(known) > 0 {
-		for _, instance := range known {
-			k := stateKey{r.id, instance}
-			out = ev.settle(r, ev.stateOf(k), k, eff, v, reason, out)
+	if known := ev.srv.states.of(r.id); r.set >= 0 && len(known) > 0 {
+		for _, st := range known {
+			st.mark = ev.srv.mark
+			out = ev.settle(r, st, st.key, eff, v, reason, out)
 		}
 		return out
 	}
@@ -149,21 +145,8 @@ func (ev *evaluator) all(r *Rule, eff *effective, v verdict, reason monolith.Clo
 }
 
 func (ev *evaluator) stateOf(k stateKey) *ruleState {
-	st := ev.srv.states[k]
-	if st == nil {
-		st = ev.srv.newState(k)
-	}
+	st := ev.srv.states.make(k)
 	st.mark = ev.srv.mark
-	return st
-}
-
-// newState makes the state of an instance.
-func (s *serverState) newState(k stateKey) *ruleState {
-	st := &ruleState{}
-	s.states[k] = st
-	list := s.instances[k.rule]
-	at, _ := slices.BinarySearch(list, k.instance)
-	s.instances[k.rule] = slices.Insert(list, at, k.instance)
 	return st
 }
 
@@ -172,7 +155,7 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 	wasUnknown := st.level > monolith.LevelOK && unknowable(st.state)
 	before, changed := st.why, st.state != v.state
 	if changed {
-		st.state, st.since = v.state, ev.at
+		st.state, st.since = v.state, momentOf(ev.at)
 	}
 	if st.failed = v.failed; !sameReason(before, v.why) {
 		st.why, st.input = v.why, ""
@@ -192,7 +175,7 @@ func (ev *evaluator) settle(r *Rule, st *ruleState, key stateKey, eff *effective
 			if reason == "" {
 				reason = monolith.ClosedNotApplicable
 			}
-			out = append(out, ev.closing(key, st, reason, v.why))
+			out = append(out, ev.closing(st, reason, v.why))
 		}
 		st.conds, st.level, st.flapping, st.holds = nil, monolith.LevelOK, false, monolith.LevelOK
 		return out
@@ -237,16 +220,16 @@ func (ev *evaluator) patience(r *Rule) time.Duration {
 // move brings the alert to the level that is in force.
 func (ev *evaluator) move(r *Rule, st *ruleState, key stateKey, eff *effective, out []Transition) []Transition {
 	top := st.top()
-	st.flap = slices.DeleteFunc(st.flap, func(t time.Time) bool { return ev.at.Sub(t) > time.Hour })
+	st.flap = slices.DeleteFunc(st.flap, func(m moment) bool { return m.until(ev.at) > time.Hour })
 	if st.flapping {
 		// Kept open until it would have been closed for an hour.
 		switch {
 		case top > monolith.LevelOK:
-			st.calm = time.Time{}
-		case st.calm.IsZero():
-			st.calm = ev.at
+			st.calm = 0
+		case st.calm.isNone():
+			st.calm = momentOf(ev.at)
 		}
-		if top == monolith.LevelOK && ev.at.Sub(st.calm) < time.Hour {
+		if top == monolith.LevelOK && st.calm.until(ev.at) < time.Hour {
 			top = st.level
 		}
 	}
@@ -257,17 +240,17 @@ func (ev *evaluator) move(r *Rule, st *ruleState, key stateKey, eff *effective, 
 		}
 		return out
 	}
-	st.level, st.cond = top, st.leading()
+	st.level, st.cond = top, int32(st.leading())
 	t := Transition{Key: ev.srv.key(key), At: ev.at, From: from, To: top}
 	switch {
 	case top == monolith.LevelOK:
-		st.flapping, st.calm = false, time.Time{}
+		st.flapping, st.calm = false, 0
 		t.Kind, t.Reason = monolith.EventClosed, monolith.ClosedCleared
 		t.Text = ev.summary(r, st, eff)
 		return append(out, t)
 	case from == monolith.LevelOK:
 		t.Kind = monolith.EventOpened
-		st.flap = append(st.flap, ev.at)
+		st.flap = append(st.flap, momentOf(ev.at))
 	case top > from:
 		t.Kind = monolith.EventRaised
 	default:
@@ -277,7 +260,7 @@ func (ev *evaluator) move(r *Rule, st *ruleState, key stateKey, eff *effective, 
 	t.Text = t.Alert.Summary
 	out = append(out, t)
 	if t.Kind == monolith.EventOpened && len(st.flap) > maxCycles {
-		st.flapping, st.calm = true, time.Time{}
+		st.flapping, st.calm = true, 0
 		f := t
 		f.Kind, f.Text = monolith.EventFlapping, "it opened more than four times in an hour and is kept open until it was quiet for an hour"
 		f.From = top
@@ -288,23 +271,19 @@ func (ev *evaluator) move(r *Rule, st *ruleState, key stateKey, eff *effective, 
 }
 
 // closing closes the alert for another reason than that its problem is over.
-func (ev *evaluator) closing(key stateKey, st *ruleState, reason monolith.CloseReason, why string) Transition {
-	t := Transition{Key: ev.srv.key(key), At: ev.at, Kind: monolith.EventClosed, From: st.level, Reason: reason, Text: why}
+func (ev *evaluator) closing(st *ruleState, reason monolith.CloseReason, why string) Transition {
+	t := Transition{Key: ev.srv.key(st.key), At: ev.at, Kind: monolith.EventClosed, From: st.level, Reason: reason, Text: why}
 	st.level, st.flapping = monolith.LevelOK, false
 	return t
 }
 
 // sweep closes what is about rules that are gone.
 func (s *serverState) sweep(at time.Time, out []Transition) []Transition {
-	for _, k := range s.sorted() {
-		if s.cat.byID[k.rule] != nil {
-			continue
+	for _, st := range s.states {
+		if s.cat.byID[st.key.rule] == nil && st.level > monolith.LevelOK {
+			out = append(out, Transition{Key: s.key(st.key), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved, Text: "the rule was removed"})
 		}
-		if st := s.states[k]; st.level > monolith.LevelOK {
-			out = append(out, Transition{Key: s.key(k), At: at, Kind: monolith.EventClosed, From: st.level, Reason: monolith.ClosedRemoved, Text: "the rule was removed"})
-		}
-		delete(s.states, k)
-		delete(s.instances, k.rule)
 	}
+	s.states = slices.DeleteFunc(s.states, func(st *ruleState) bool { return s.cat.byID[st.key.rule] == nil })
 	return out
 }

@@ -126,12 +126,14 @@ func (s *serverState) saved() *savedServer {
 			out.Changes = append(out.Changes, savedChange{m, c.num, c.text, c.at, c.seen})
 		}
 	}
-	for _, k := range s.sorted() {
-		st := s.states[k]
-		one := savedState{Rule: k.rule, Instance: k.instance, State: st.state, Since: st.since, Why: st.why, Input: st.input, Failed: st.failed,
-			Level: st.level, Holds: st.holds, Flap: st.flap, Flapping: st.flapping, Calm: st.calm}
+	for _, st := range s.states {
+		one := savedState{Rule: st.key.rule, Instance: st.key.instance, State: st.state, Since: st.since.time(), Why: st.why, Input: st.input, Failed: st.failed,
+			Level: st.level, Holds: st.holds, Flapping: st.flapping, Calm: st.calm.time()}
+		for _, m := range st.flap {
+			one.Flap = append(one.Flap, m.time())
+		}
 		for _, c := range st.conds {
-			one.Conds = append(one.Conds, savedCond{c.level, c.up, c.down, c.last})
+			one.Conds = append(one.Conds, savedCond{c.level, [4]time.Time{c.up[0].time(), c.up[1].time(), c.up[2].time(), c.up[3].time()}, c.down.time(), c.last.time()})
 		}
 		out.States = append(out.States, one)
 	}
@@ -181,7 +183,7 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 	for _, name := range saved.Seen {
 		s.restored[name] = true
 	}
-	s.cat, s.states, s.instances = nil, map[stateKey]*ruleState{}, map[string][]string{}
+	s.cat, s.states = nil, nil
 	s.adopt(cat)
 	s.last, s.watched = saved.Last, saved.Watched
 	s.slow, s.restarted, s.restarts, s.polled, s.unread = saved.Slow, saved.Restarted, saved.Restarts, saved.Polled, saved.Unread
@@ -193,11 +195,16 @@ func (s *serverState) restore(cat *Catalogue, saved *savedServer) {
 		s.changes[c.Metric] = &change{known: true, num: c.Num, text: c.Text, at: c.At, seen: c.Seen}
 	}
 	for _, one := range saved.States {
-		st := s.newState(stateKey{one.Rule, one.Instance})
-		*st = ruleState{state: one.State, since: one.Since, why: one.Why, input: one.Input, failed: one.Failed, level: one.Level, holds: one.Holds,
-			flap: one.Flap, flapping: one.Flapping, calm: one.Calm}
+		k := stateKey{one.Rule, one.Instance}
+		if r := cat.byID[k.rule]; r != nil {
+			k.rule = r.id // rather than a text of its own for each server
+		}
+		st := s.states.make(k)
+		*st = ruleState{key: k, state: one.State, since: momentOf(one.Since), why: one.Why, input: one.Input, failed: one.Failed, level: one.Level, holds: one.Holds,
+			flap: momentsOf(one.Flap), flapping: one.Flapping, calm: momentOf(one.Calm)}
 		for _, c := range one.Conds {
-			st.conds = append(st.conds, condState{level: c.Level, up: c.Up, down: c.Down, last: c.Last})
+			up := [4]moment{momentOf(c.Up[0]), momentOf(c.Up[1]), momentOf(c.Up[2]), momentOf(c.Up[3])}
+			st.conds = append(st.conds, condState{level: c.Level, up: up, down: momentOf(c.Down), last: momentOf(c.Last)})
 		}
 	}
 }
@@ -225,10 +232,10 @@ func (e *Engine) Adopt(a *monolith.Alert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := stateKey{a.Rule, a.Instance}
-	st := s.states[k]
+	st := s.states.get(k)
 	if st == nil {
-		st = s.newState(k)
-		st.state, st.since = monolith.StateOpen, a.Opened
+		st = s.states.make(k)
+		st.state, st.since = monolith.StateOpen, momentOf(a.Opened)
 	}
 	if st.level == monolith.LevelOK {
 		st.level, st.conds, st.flapping = a.Level, nil, a.Flapping
