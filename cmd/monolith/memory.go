@@ -2,20 +2,21 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
 
 // The garbage collector stays as Go sets it while the heap is small and people look at pages, and GOGC and GOMEMLIMIT from
 // the environment count: with half of GOGC it would run once for each page of graphs instead of once in two. When nobody
-// looks, half of it costs a collection each ten seconds and saves a third of the heap. With hundreds of servers much lives
-// for hours, and half of it again is enough room for what does not: see curb. A limit by
-// default could only be wrong: three servers need 40 MB, a thousand need 600, and a limit below what is needed makes the
-// collector run all the time.
+// looks, as much room as lasts for ten seconds is enough, for three servers as for hundreds, and saves a third of the heap:
+// see curb. A limit by default could only be wrong: three servers need 40 MB, a thousand need 600, and a limit below what is
+// needed makes the collector run all the time.
 //
 // What it lacks is an end of the day: after the last page of a busy hour nothing makes garbage any more, so nothing is
 // collected for two minutes, and what is free then goes back to the system in small steps, down to twice of what lives. A
-// monitor is idle nearly always, on machines that have better use for the memory. So it is given back when it is idle.
+// monitor is idle nearly always, on machines that have better use for the memory. So it is given back when it is idle, and
+// with it the pages of the program's file that only the start or the busy hour needed.
 const (
 	// ebbEvery is how often idleness is looked for.
 	ebbEvery = 30 * time.Second
@@ -35,8 +36,8 @@ const (
 	curbFrom = 48 << 20
 	// curbCalm is how many bytes a second a few servers take at most; more than curbBusy are taken by people's pages.
 	curbCalm, curbBusy = 1 << 20, 2 << 20
-	// curbRest is how long garbage may gather where a quarter of what lives is room for so long: with hundreds of servers each
-	// ten seconds. With a thousand each second it is not.
+	// curbRest is how long garbage may gather where a quarter of what lives is room for so long: with three servers or hundreds
+	// each ten seconds. With a thousand each second it is not.
 	curbRest = 10 * time.Second
 )
 
@@ -85,6 +86,14 @@ func ebb(ctx context.Context, read func() heap, giveBack func()) error {
 	}
 }
 
+// giveBack gives back what is free of the heap, and the pages of the program that nobody needs at the moment.
+func (a *app) giveBack() {
+	debug.FreeOSMemory()
+	if err := dropProgram(); err != nil {
+		a.log.Debug("pages of the program stay in memory", "error", err)
+	}
+}
+
 // curb keeps a large heap tighter than Go does by itself, until ctx ends. Before it runs the room should be roomHalf: at the
 // start all servers are read at once, and it is not known how much of it will live.
 func curb(ctx context.Context, read func() heap, setRoom func(percent int) int) error {
@@ -111,14 +120,13 @@ func curb(ctx context.Context, read func() heap, setRoom func(percent int) int) 
 // roomFor gives the room for garbage. What lies between two rooms stays with that in force, so that it does not go to and fro.
 func roomFor(live uint64, pace float64, room int) int {
 	gathers := pace * curbRest.Seconds()
+	few := live < curbFrom*2/3
 	switch l := float64(live); {
-	case live < curbFrom*2/3 && pace > curbBusy:
+	case few && pace > curbBusy:
 		return roomFree
-	case live < curbFrom*2/3 && pace < curbCalm:
-		return roomHalf
-	case live < curbFrom*2/3:
+	case few && pace >= curbCalm:
 		return max(room, roomHalf)
-	case live < curbFrom:
+	case !few && live < curbFrom:
 		return room
 	case gathers < l/5:
 		return roomLess

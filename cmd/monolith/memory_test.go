@@ -55,6 +55,9 @@ func TestLargeHeapIsKeptTighter(t *testing.T) {
 		wants int
 	}{
 		"three servers":                      {20, 0.7, roomFree, roomHalf},
+		"three servers each ten seconds":     {8, 0.1, roomHalf, roomLess},
+		"a little more of them":              {8, 0.2, roomLess, roomLess},
+		"three servers each second":          {8, 0.5, roomLess, roomHalf},
 		"three servers and their pages":      {20, 12, roomHalf, roomFree},
 		"a little more than three servers":   {20, 1.5, roomHalf, roomHalf},
 		"pages that were looked at":          {20, 1.5, roomFree, roomFree},

@@ -235,7 +235,7 @@ func (a *app) run(ctx context.Context, l net.Listener) error {
 	parts.Go(func() error { return a.alerts.Run(ctx) })
 	parts.Go(func() error { return a.telling.Run(ctx) })
 	parts.Go(func() error { return a.web.Serve(ctx, l) })
-	parts.Go(func() error { return ebb(ctx, readHeap, debug.FreeOSMemory) })
+	parts.Go(func() error { return ebb(ctx, readHeap, a.giveBack) })
 	if os.Getenv("GOGC") == "" {
 		parts.Go(func() error { return curb(ctx, readHeap, debug.SetGCPercent) })
 	}
