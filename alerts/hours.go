@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +20,6 @@ type openHours struct {
 	from, to int     // minutes after midnight; to ≤ from ends on the next day
 }
 
-// weekdays are the words of a timetable, by time.Weekday.
-var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-
 // maxHours bounds a timetable in bytes.
 const maxHours = 2000
 
@@ -31,9 +27,9 @@ const hoursForm = `such as "mon-fri 08:00-18:00", a line for each; 22:00-06:00 e
 
 // parseTimetable reads [monolith.Subscription.Hours] in a zone.
 func parseTimetable(hours, zone string) (timetable, error) {
-	loc, err := zoneOf(zone)
+	loc, err := monolith.ParseZone("zone", zone)
 	if err != nil {
-		return timetable{}, monolith.Invalid("zone", "unknown time zone "+quoted(zone), "an IANA name such as Europe/Berlin; nothing is UTC")
+		return timetable{}, err
 	}
 	t := timetable{zone: loc}
 	if len(hours) > maxHours {
@@ -98,8 +94,9 @@ func daysOf(text string) (days [7]bool, err error) {
 		if !isRange {
 			to = from
 		}
-		a, b := slices.Index(weekdays, from), slices.Index(weekdays, to)
-		if a < 0 || b < 0 {
+		a, known := monolith.ParseWeekday(from)
+		b, knownToo := monolith.ParseWeekday(to)
+		if !known || !knownToo {
 			return days, monolith.Invalid("hours", quoted(part)+" is no day of the week, and no range of them", hoursForm)
 		}
 		for d := a; ; d = (d + 1) % 7 {

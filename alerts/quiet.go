@@ -1,11 +1,8 @@
 package alerts
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"monolith"
 )
@@ -39,7 +36,7 @@ func InMaintenance(windows []monolith.MaintenanceWindow, server monolith.ServerI
 // out, it begins when the clock goes on; where the time comes twice, at the first of them, and never twice in one day.
 // It lasts as long as it is set to, whatever the clock does meanwhile.
 func NextMaintenance(w *monolith.MaintenanceWindow, at time.Time) (from, to time.Time, ok bool) {
-	zone, err := zoneOf(w.Zone)
+	zone, err := monolith.ParseZone("zone", w.Zone)
 	if err != nil || w.Duration <= 0 {
 		return time.Time{}, time.Time{}, false
 	}
@@ -73,13 +70,6 @@ func NextMaintenance(w *monolith.MaintenanceWindow, at time.Time) (from, to time
 		}
 	}
 	return time.Time{}, time.Time{}, false
-}
-
-func zoneOf(name string) (*time.Location, error) {
-	if name == "Local" {
-		return nil, fmt.Errorf("alerts: a zone must be named")
-	}
-	return time.LoadLocation(name) // "" is UTC
 }
 
 // wallClock gives the moment at which clocks of a zone show the time of day of start on a day. Of a time that comes
@@ -120,61 +110,6 @@ func falls(w *monolith.MaintenanceWindow, date, start time.Time) bool {
 		return date.Day() == start.Day()
 	}
 	return false
-}
-
-// lastYear bounds when quiet times may be: what programs are told can write no year after 9999, to which they might last.
-const lastYear = 9000
-
-// CheckMaintenance refuses a window that makes no sense.
-func CheckMaintenance(w *monolith.MaintenanceWindow) error {
-	switch {
-	case strings.TrimSpace(w.Title) == "" || utf8.RuneCountInString(w.Title) > 200:
-		return monolith.Invalid("title", "a window has a title of at most 200 characters")
-	case w.Start.IsZero():
-		return monolith.Invalid("start", "the window has no beginning")
-	case w.Start.Year() > lastYear || w.Until.Year() > lastYear:
-		return monolith.Invalid("start", fmt.Sprintf("the window lies behind the year %d", lastYear))
-	case w.Duration < time.Minute || w.Duration > monolith.MaxMaintenance:
-		return monolith.Invalid("duration", "a window lasts a minute at least and 31 days at most")
-	case w.Server != 0 && w.Group != "":
-		return monolith.Invalid("group", "a window is for a server or for a group, not both")
-	case !slices.Contains([]string{"", "day", "week", "month"}, w.Every):
-		return monolith.Invalid("every", quoted(w.Every)+" is not known", "day, week, month, or nothing for once")
-	case w.Every == "day" && w.Duration >= 24*time.Hour, w.Every == "week" && w.Duration >= 7*24*time.Hour:
-		return monolith.Invalid("duration", "the window would never end: it lasts longer than until it comes again")
-	case len(w.Weekdays) > 0 && w.Every != "week":
-		return monolith.Invalid("weekdays", "weekdays go with a weekly window")
-	case !w.Until.IsZero() && w.Until.Before(w.Start):
-		return monolith.Invalid("until", "the window ends before it begins")
-	}
-	for _, d := range w.Weekdays {
-		if d < time.Sunday || d > time.Saturday {
-			return monolith.Invalid("weekdays", "a weekday is a number from 0, Sunday, to 6")
-		}
-	}
-	if _, err := zoneOf(w.Zone); err != nil {
-		return monolith.Invalid("zone", "unknown time zone "+quoted(w.Zone), "an IANA name such as Europe/Berlin")
-	}
-	return nil
-}
-
-// CheckSilence refuses a silence that makes no sense.
-func CheckSilence(s *monolith.Silence) error {
-	switch {
-	case s.To.IsZero() && s.Alert == 0:
-		return monolith.Invalid("to", "a silence that is not for one alert needs an end")
-	case s.From.Year() > lastYear || s.To.Year() > lastYear:
-		return monolith.Invalid("to", fmt.Sprintf("the silence lies behind the year %d", lastYear))
-	case !s.To.IsZero() && !s.To.After(s.From):
-		return monolith.Invalid("to", "the silence ends before it begins")
-	case !s.To.IsZero() && s.To.Sub(s.From) > 366*24*time.Hour:
-		return monolith.Invalid("to", "a silence lasts a year at most")
-	case s.Alert != 0 && (s.Server != 0 || s.Group != "" || s.Rule != ""):
-		return monolith.Invalid("alert", "a silence is for one alert, or for what fits server, group and rule")
-	case utf8.RuneCountInString(s.Reason) > 2000:
-		return monolith.Invalid("reason", "the reason is longer than 2,000 characters")
-	}
-	return nil
 }
 
 // SilenceOf gives the silence that covers an alert at a moment and lasts longest, or nil.

@@ -16,16 +16,16 @@ func TestQuietTimesOfFarYears(t *testing.T) {
 		{Title: "far", Start: far, Duration: time.Hour, Every: "month"},
 		{Title: "until far", Start: near, Until: far.AddDate(10, 0, 0), Duration: time.Hour, Every: "month"},
 	} {
-		if err := CheckMaintenance(&w); !errors.Is(err, monolith.ErrInvalid) {
+		if err := w.Validate(); !errors.Is(err, monolith.ErrInvalid) {
 			t.Errorf("%s: %v", w.Title, err)
 		}
 	}
 	for _, s := range []monolith.Silence{{Server: 1, From: far, To: far.Add(24 * time.Hour)}, {Alert: 1, From: far}} {
-		if err := CheckSilence(&s); !errors.Is(err, monolith.ErrInvalid) {
+		if err := s.Validate(near); !errors.Is(err, monolith.ErrInvalid) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	if err := CheckMaintenance(&monolith.MaintenanceWindow{Title: "near", Start: near, Duration: time.Hour}); err != nil {
+	if err := (&monolith.MaintenanceWindow{Title: "near", Start: near, Duration: time.Hour}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -167,7 +167,7 @@ func (s *Service) AddAlertNote(ctx context.Context, id monolith.AlertID, by, tex
 func (s *Service) SilenceAlert(ctx context.Context, id monolith.AlertID, until time.Time, by, reason string) (monolith.Alert, error) {
 	now := s.now()
 	silence := monolith.Silence{Alert: id, From: now, To: until, By: by, Reason: reason}
-	if err := CheckSilence(&silence); err != nil {
+	if err := silence.Validate(now); err != nil {
 		return monolith.Alert{}, err
 	}
 	if !s.isOpen(id) {
@@ -204,7 +204,7 @@ func (s *Service) PutSilence(ctx context.Context, silence *monolith.Silence) err
 	if silence.From.IsZero() {
 		silence.From = s.now()
 	}
-	if err := CheckSilence(silence); err != nil {
+	if err := silence.Validate(s.now()); err != nil {
 		return err
 	}
 	if err := s.changing.take(ctx); err != nil {
@@ -283,7 +283,7 @@ func (s *Service) MaintenanceWindows(ctx context.Context) ([]monolith.Maintenanc
 
 // PutMaintenanceWindow adds a window or changes one.
 func (s *Service) PutMaintenanceWindow(ctx context.Context, w *monolith.MaintenanceWindow) error {
-	if err := CheckMaintenance(w); err != nil {
+	if err := w.Validate(); err != nil {
 		return err
 	}
 	if err := s.changing.take(ctx); err != nil {

@@ -26,11 +26,11 @@ func TestNotesAreCountedInCharacters(t *testing.T) {
 		}
 	}
 	w := monolith.MaintenanceWindow{Title: strings.Repeat("ü", 200), Start: time.Unix(1_800_000_000, 0), Duration: monolith.MaxMaintenance}
-	if err := CheckMaintenance(&w); err != nil {
+	if err := w.Validate(); err != nil {
 		t.Error(err)
 	}
 	w.Duration += time.Second
-	if err := CheckMaintenance(&w); !errors.Is(err, monolith.ErrInvalid) {
+	if err := w.Validate(); !errors.Is(err, monolith.ErrInvalid) {
 		t.Errorf("a window longer than it may be: %v", err)
 	}
 }

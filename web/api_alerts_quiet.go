@@ -108,11 +108,11 @@ func (s *Server) silenceOf(r *http.Request, id int64) (*monolith.Silence, string
 	if one.To, err = s.end("to", one.From, string(in.To), in.For); err != nil {
 		return nil, "", err
 	}
-	switch {
-	case one.Alert != 0:
-		if one.Server != 0 || one.Group != "" || one.Rule != "" {
-			return nil, "", monolith.Invalid("alert", "an alert is named, and more", "give only the alert, or a server, group or rule")
-		}
+	one.From, one.To = one.From.Truncate(time.Millisecond), one.To.Truncate(time.Millisecond)
+	if err := one.Validate(s.now()); err != nil {
+		return nil, "", err
+	}
+	if one.Alert != 0 {
 		if _, err := s.alerts.Alert(r.Context(), one.Alert); errors.Is(err, monolith.ErrNotFound) {
 			p := notFound("alert", strconv.FormatInt(in.Alert, 10), "/api/v1/alerts lists them")
 			p.Field = "alert"
@@ -120,15 +120,7 @@ func (s *Server) silenceOf(r *http.Request, id int64) (*monolith.Silence, string
 		} else if err != nil {
 			return nil, "", err
 		}
-	case one.To.IsZero():
-		return nil, "", monolith.Invalid("to", "a silence has an end", `give "to" or "for", as "for": "2h"`)
-	case one.Server == 0 && one.Group == "" && one.Rule == "" && one.Reason == "":
-		return nil, "", monolith.Invalid("reason", "this silences everything", "say why")
 	}
-	if !one.To.IsZero() && (!one.From.Before(one.To) || !one.To.After(s.now())) {
-		return nil, "", monolith.Invalid("to", "the silence would be over already, or before it begins")
-	}
-	one.From, one.To = one.From.Truncate(time.Millisecond), one.To.Truncate(time.Millisecond)
 	return one, in.Server, nil
 }
 
@@ -202,9 +194,6 @@ func (s *Server) deleteSilence(w http.ResponseWriter, r *http.Request) error {
 	return s.remove(w, r, "silence", "silences", s.alerts.DeleteSilence)
 }
 
-// weekdayWords are the words for days of the week, by time.Weekday.
-var weekdayWords = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-
 // windowView is a maintenance window in words, with its next occurrence.
 type windowView struct {
 	ID       int64     `json:"id"`
@@ -229,13 +218,13 @@ const wallClock = "2006-01-02T15:04:05"
 
 func (s *Server) windowView(m *monolith.MaintenanceWindow, server string) windowView {
 	start := m.Start
-	if zone, err := time.LoadLocation(cmp.Or(m.Zone, "UTC")); err == nil {
+	if zone, err := monolith.ParseZone("zone", m.Zone); err == nil {
 		start = start.In(zone)
 	}
 	v := windowView{ID: m.ID, Title: m.Title, Server: server, Group: m.Group, Start: start.Format(wallClock), Duration: m.Duration.Seconds(),
 		Zone: cmp.Or(m.Zone, "UTC"), Every: m.Every, Until: m.Until, By: m.By}
 	for _, day := range m.Weekdays {
-		v.Weekdays = append(v.Weekdays, weekdayWords[day])
+		v.Weekdays = append(v.Weekdays, monolith.WeekdayWord(day))
 	}
 	now := s.now()
 	if from, to, ok := s.alerts.NextMaintenance(m, now); ok {
@@ -295,9 +284,9 @@ func (s *Server) windowOf(r *http.Request, id int64) (*monolith.MaintenanceWindo
 	if m.Server, err = s.place(r.Context(), in.Server, m.Group); err != nil {
 		return nil, "", err
 	}
-	zone, err := time.LoadLocation(cmp.Or(in.Zone, "UTC"))
-	if err != nil || in.Zone == "Local" {
-		return nil, "", monolith.Invalid("zone", fmt.Sprintf("there is no time zone %q", in.Zone), `a name such as "Europe/Berlin", or none for UTC`)
+	zone, err := monolith.ParseZone("zone", in.Zone)
+	if err != nil {
+		return nil, "", err
 	}
 	if m.Start, err = wallMoment(in.Start, zone, s.now()); err != nil {
 		return nil, "", err
@@ -305,33 +294,21 @@ func (s *Server) windowOf(r *http.Request, id int64) (*monolith.MaintenanceWindo
 	if m.Duration, err = monolith.ParseDuration("duration", in.Duration); err != nil {
 		return nil, "", err
 	}
-	if m.Duration < time.Minute || m.Duration > monolith.MaxMaintenance {
-		return nil, "", monolith.Invalid("duration", "a window lasts from a minute to 31 days", `such as "2h"`)
-	}
-	if !slices.Contains([]string{"", "day", "week", "month"}, in.Every) {
-		return nil, "", monolith.Invalid("every", fmt.Sprintf("%q is not known here", in.Every), "day, week, month, or nothing for once")
-	}
 	for i, word := range in.Weekdays {
-		day := slices.Index(weekdayWords, word)
-		if day < 0 {
-			return nil, "", monolith.Invalid(fmt.Sprintf("weekdays[%d]", i), fmt.Sprintf("%q is no day of the week", word), "one of "+strings.Join(weekdayWords, ", "))
+		day, known := monolith.ParseWeekday(word)
+		if !known {
+			return nil, "", monolith.Invalid(fmt.Sprintf("weekdays[%d]", i), fmt.Sprintf("%q is no day of the week", word), "one of "+strings.Join(monolith.WeekdayWords(), ", "))
 		}
-		if !slices.Contains(m.Weekdays, time.Weekday(day)) {
-			m.Weekdays = append(m.Weekdays, time.Weekday(day))
+		if !slices.Contains(m.Weekdays, day) {
+			m.Weekdays = append(m.Weekdays, day)
 		}
-	}
-	if len(m.Weekdays) > 0 && in.Every != "week" {
-		return nil, "", monolith.Invalid("weekdays", "only a weekly window has days of the week", `give "every": "week"`)
 	}
 	if in.Until != "" {
-		if in.Every == "" {
-			return nil, "", monolith.Invalid("until", "only a window that comes again has a last time", `give "every"`)
-		}
 		if m.Until, err = monolith.ParseTime("until", string(in.Until), s.now()); err != nil {
 			return nil, "", err
 		}
 	}
-	return m, in.Server, nil
+	return m, in.Server, m.Validate()
 }
 
 // wallMoment reads a moment on the clock of a zone. One with an offset, or another form of time, is taken as the moment

@@ -78,7 +78,7 @@ func (d *quietPage) Weekdays() []weekdayField {
 	var list []weekdayField
 	for i := range 7 {
 		day := time.Weekday((i + 1) % 7)
-		f := weekdayField{Word: weekdayWords[day], Name: day.String()[:3]}
+		f := weekdayField{Word: monolith.WeekdayWord(day), Name: day.String()[:3]}
 		switch {
 		case d.Form == "window":
 			f.On = slices.Contains(d.Days, f.Word)
@@ -243,6 +243,9 @@ func (s *Server) quietRefused(w http.ResponseWriter, r *http.Request, form strin
 	if p.Status >= http.StatusInternalServerError && p.Kind != kindUnavailable {
 		return p
 	}
+	if form == "silence" && p.Field == "to" {
+		p.Field = "end" // as the form calls it
+	}
 	d := quietPage{Form: form, Problem: p, Sent: map[string]string{}, Days: r.PostForm["weekdays"]}
 	for name, values := range r.PostForm {
 		d.Sent[name] = values[0]
@@ -302,14 +305,8 @@ func (s *Server) silenceForm(w http.ResponseWriter, r *http.Request) (one monoli
 	if one.To, err = b.endOf("end", r.PostFormValue("end"), one.From); err != nil {
 		return one, err
 	}
-	switch {
-	case !one.To.After(b.Now) || !one.From.Before(one.To):
-		return one, monolith.Invalid("end", "the silence would be over already, or before it begins")
-	case one.Server == 0 && one.Group == "" && one.Rule == "" && one.Reason == "":
-		return one, monolith.Invalid("reason", "this silences everything", "say why")
-	}
 	one.From, one.To = one.From.Truncate(time.Millisecond), one.To.Truncate(time.Millisecond)
-	return one, nil
+	return one, one.Validate(b.Now)
 }
 
 func (s *Server) saveWindowForm(w http.ResponseWriter, r *http.Request) error {
@@ -335,18 +332,15 @@ func (s *Server) windowForm(w http.ResponseWriter, r *http.Request) (m *monolith
 			return m, notFound("window", id, "")
 		}
 	}
-	if m.Title == "" {
-		return m, monolith.Invalid("title", "a window has a title", `such as "backup" or "patch day"`)
-	}
 	if err := firstErr(checkSaid("title", m.Title, 200), checkSaid("by", m.By, 128)); err != nil {
 		return m, err
 	}
 	if m.Server, m.Group, err = s.pagePlace(r); err != nil {
 		return m, err
 	}
-	zone, err := time.LoadLocation(cmp.Or(m.Zone, "UTC"))
-	if err != nil || m.Zone == "Local" {
-		return m, monolith.Invalid("zone", "there is no time zone "+strconv.Quote(m.Zone), "an IANA name such as Europe/Berlin, or UTC")
+	zone, err := monolith.ParseZone("zone", m.Zone)
+	if err != nil {
+		return m, err
 	}
 	if m.Start, err = wallMoment(strings.TrimSpace(r.PostFormValue("start")), zone, s.now()); err != nil {
 		return m, err
@@ -354,15 +348,9 @@ func (s *Server) windowForm(w http.ResponseWriter, r *http.Request) (m *monolith
 	if m.Duration, err = monolith.ParseDuration("duration", strings.TrimSpace(r.PostFormValue("duration"))); err != nil {
 		return m, err
 	}
-	if m.Duration < time.Minute || m.Duration > monolith.MaxMaintenance {
-		return m, monolith.Invalid("duration", "a window lasts from a minute to 31 days", `such as "2h"`)
-	}
-	if !slices.Contains([]string{"", "day", "week", "month"}, m.Every) {
-		return m, monolith.Invalid("every", "this is not known here", "once, day, week or month")
-	}
 	for _, word := range r.PostForm["weekdays"] {
-		if day := slices.Index(weekdayWords, word); day >= 0 && m.Every == "week" {
-			m.Weekdays = append(m.Weekdays, time.Weekday(day))
+		if day, known := monolith.ParseWeekday(word); known && m.Every == "week" {
+			m.Weekdays = append(m.Weekdays, day)
 		}
 	}
 	if until := strings.TrimSpace(r.PostFormValue("until")); until != "" && m.Every != "" {
@@ -373,5 +361,5 @@ func (s *Server) windowForm(w http.ResponseWriter, r *http.Request) (m *monolith
 		}
 		m.Until = end.at
 	}
-	return m, nil
+	return m, m.Validate()
 }
