@@ -116,6 +116,12 @@ func TestStoreGoneForAWhile(t *testing.T) {
 			t.Errorf("%s of a store that hangs: %d after %v", path, status, took)
 		}
 	}
+	for _, path := range []string{"/feeds/warn.atom", "/feeds/changes.rss", "/feeds/maintenance.ics", "/api/v1/alerts", "/api/v1/alerts/999", "/api/v1/subscriptions", "/api/v1/silences"} {
+		asked := time.Now()
+		if status := p.get(path, nil); status != http.StatusServiceUnavailable || time.Since(asked) > 30*time.Second { // it would be a minute
+			t.Errorf("%s of a store that hangs: %d after %v", path, status, time.Since(asked))
+		}
+	}
 	store.Signal(t, syscall.SIGCONT)
 	until(t, "the page is quiet again", func() bool { return !trouble() && p.get("/readyz", nil) == http.StatusOK })
 	p.stop()
