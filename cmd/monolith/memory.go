@@ -20,8 +20,8 @@ import (
 const (
 	// ebbEvery is how often idleness is looked for.
 	ebbEvery = 30 * time.Second
-	// ebbIdle is how many bytes an idle program takes in that time at most, or half of what lives, if that is more: the polls
-	// of its servers and a page that somebody left open.
+	// ebbIdle is how many bytes an idle program takes in that time at most, or what lives, if that is more: the polls of its
+	// servers, half of what lives with hundreds each ten seconds, and a page that somebody left open.
 	ebbIdle = 32 << 20
 	// ebbWorth is how many bytes must have been taken since the last time, and as many as live: giving back costs a
 	// collection, and so it is hardly one more than there would be.
@@ -78,7 +78,7 @@ func ebb(ctx context.Context, read func() heap, giveBack func()) error {
 		case <-tick.C:
 		}
 		now := read()
-		if now.taken-before.taken <= max(ebbIdle, now.live/2) && now.taken-last >= max(ebbWorth, now.live) {
+		if now.taken-before.taken <= max(ebbIdle, now.live) && now.taken-last >= max(ebbWorth, now.live) {
 			giveBack()
 			last = now.taken
 		}
