@@ -19,8 +19,9 @@ type SavedGraph struct {
 
 // ChangeQuery asks for steps of texts and variables, newest first.
 type ChangeQuery struct {
-	Server   ServerID  // 0: of all servers
-	From, To time.Time // From ≤ at < To; a zero time leaves that end open
+	Server   ServerID   // 0: of all servers
+	Servers  []ServerID // of these; empty: of all. At most 5,000
+	From, To time.Time  // From ≤ at < To; a zero time leaves that end open
 	// Name is a prefix of the metric name: "variable." or "variable.innodb_". A whole name also
 	// matches only itself and longer ones; use Exact for one metric.
 	Name  string

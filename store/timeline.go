@@ -60,6 +60,13 @@ func (db *DB) Changes(ctx context.Context, q monolith.ChangeQuery) ([]monolith.C
 	if q.Server != 0 {
 		c.add("c.server_id = ?", int64(q.Server))
 	}
+	if len(q.Servers) > 0 {
+		ids := make([]any, len(q.Servers))
+		for i, id := range q.Servers {
+			ids[i] = int64(id)
+		}
+		c.add("c.server_id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", ids...)
+	}
 	c.between("c.at_ms", q.From, q.To)
 	switch {
 	case q.Name != "" && q.Exact:

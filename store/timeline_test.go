@@ -39,6 +39,12 @@ func TestChangedVariablesMakeATimeline(t *testing.T) {
 		if err != nil || len(first) != 2 || !first[1].First || first[1].To != "151" {
 			t.Errorf("with first sights: %+v, %v", first, err)
 		}
+		other := b.server("b").ID
+		for n, ids := range map[int][]monolith.ServerID{0: {other, 999}, 2: {other, s.id}} {
+			if list, err := b.db.Changes(ctx, monolith.ChangeQuery{Servers: ids, Name: "variable."}); err != nil || len(list) != n {
+				t.Errorf("of %v: %+v, %v", ids, list, err)
+			}
+		}
 		page, err := b.db.Changes(ctx, monolith.ChangeQuery{Before: changes[0].ID, Limit: 1})
 		if err != nil || len(page) != 1 || page[0].ID != changes[1].ID {
 			t.Errorf("the page after the first: %+v, %v", page, err)

@@ -42,6 +42,13 @@ func (s *Server) maintenanceCalendar(w http.ResponseWriter, r *http.Request) err
 	cal := ics.NewCalendarFor("Monolith")
 	cal.SetMethod(ics.MethodPublish)
 	cal.SetXWRCalName(cleanTitle("Monolith: maintenance" + narrowed(names, group)))
+	// A calendar has one component at least (RFC 5545, 3.6), also while there is no window.
+	standard := cal.AddTimezone("Etc/UTC").AddStandard()
+	standard.SetProperty(ics.ComponentPropertyDtStart, "19700101T000000")
+	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzoffsetfrom), "+0000")
+	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzoffsetto), "+0000")
+	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzname), "UTC")
+	cal.SetRefreshInterval("PT1H", ics.WithValue("DURATION"))
 	for i := range windows {
 		if place, ok := placeOf(&windows[i], servers, wanted, group); ok {
 			s.addOccurrences(r, cal, &windows[i], place)

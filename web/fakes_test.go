@@ -174,7 +174,7 @@ func (f *fakeStore) Changes(_ context.Context, q monolith.ChangeQuery) ([]monoli
 	defer f.lock()()
 	var out []monolith.Change
 	for _, c := range slices.Backward(f.changes) { // newest first
-		if (q.Server == 0 || c.Server == q.Server) && (q.Before == 0 || c.ID < q.Before) && strings.HasPrefix(c.Name, q.Name) && len(out) < q.Limit {
+		if (q.Server == 0 || c.Server == q.Server) && (len(q.Servers) == 0 || slices.Contains(q.Servers, c.Server)) && (q.Before == 0 || c.ID < q.Before) && strings.HasPrefix(c.Name, q.Name) && len(out) < q.Limit {
 			out = append(out, c)
 		}
 	}

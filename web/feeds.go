@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -236,20 +237,23 @@ func (s *Server) changeFeed(r *http.Request, f *feed, servers []monolith.ServerI
 			byID[all[i].ID] = &all[i]
 		}
 	}
-	ask := monolith.ChangeQuery{Name: "variable.", Limit: 20 * feedItems}
-	if len(servers) == 1 {
-		ask.Server = servers[0]
+	// The store chooses: among the newest changes of all servers there may be none of those that are asked for.
+	ask := monolith.ChangeQuery{Name: "variable.", Limit: feedItems}
+	if len(byID) < len(all) {
+		ask.Servers = slices.Sorted(maps.Keys(byID))
 	}
-	changes, err := s.store.Changes(r.Context(), ask)
-	if err != nil {
-		return err
+	var changes []monolith.Change
+	if len(byID) > 0 {
+		if changes, err = s.store.Changes(r.Context(), ask); err != nil {
+			return err
+		}
 	}
 	f.Title = "Monolith: changes"
 	f.Description = "Variables of the watched servers that were changed."
 	for i := range changes {
 		server := byID[changes[i].Server]
-		if server == nil || len(f.Items) == feedItems {
-			continue
+		if server == nil {
+			continue // added since
 		}
 		item, err := s.changeItem(r, server, &changes[i])
 		if err != nil {

@@ -225,6 +225,29 @@ func TestFeedRefusals(t *testing.T) {
 	}
 }
 
+// A server that changes all the time does not push the changes of others out of the feeds that are narrowed to them.
+func TestFeedOfChangesBesideANoisyServer(t *testing.T) {
+	t.Parallel()
+	x, server := feedSite(t)
+	x.add(t, "db4", "acme/prod")
+	noisy := x.add(t, "noisy", "other")
+	x.store.changes = []monolith.Change{{ID: 1, Server: server.ID, At: noon, Name: "variable.max_connections", From: "151", To: "500"}}
+	for i := range int64(3000) {
+		x.store.changes = append(x.store.changes, monolith.Change{ID: 2 + i, Server: noisy.ID, At: noon, Name: "variable.gtid_executed", From: "1", To: "2"})
+	}
+	for path, want := range map[string]int{"": 100, "?group=acme": 1, "?server=db4": 0, "?server=db4&server=" + url.QueryEscape(server.Name): 1} {
+		if f := readFeed(t, x, "/feeds/changes.rss"+path); len(f.Items) != want {
+			t.Errorf("%s: %d items, want %d", path, len(f.Items), want)
+		}
+	}
+	if err := x.store.PutGroup(t.Context(), monolith.Group{Path: "empty"}); err != nil {
+		t.Fatal(err)
+	}
+	if f := readFeed(t, x, "/feeds/changes.rss?group=empty"); len(f.Items) != 0 {
+		t.Errorf("a group without servers: %d items", len(f.Items))
+	}
+}
+
 func TestMaintenanceCalendar(t *testing.T) {
 	t.Parallel()
 	x, server := feedSite(t)
@@ -265,6 +288,16 @@ func TestMaintenanceCalendar(t *testing.T) {
 	}
 	if events := read("/feeds/maintenance.ics?group=acme/prod"); len(events) != 2 {
 		t.Errorf("of the group: %d events", len(events))
+	}
+	// One component at least, also without a window; or strict readers refuse the whole calendar.
+	x.alerts.windows = nil
+	w := x.get(t, "/feeds/maintenance.ics")
+	cal, err := ics.ParseCalendar(strings.NewReader(w.body))
+	if err != nil || len(cal.Events()) != 0 || len(cal.Timezones()) != 1 || !strings.Contains(w.body, "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n") {
+		t.Errorf("empty: %v\n%s", err, w.body)
+	}
+	if again := x.get(t, "/feeds/maintenance.ics", "If-None-Match", w.Header().Get("Etag")); again.Code != http.StatusNotModified {
+		t.Errorf("the same calendar again: %d", again.Code)
 	}
 	if w := x.get(t, "/feeds/maintenance.ics?server=nobody"); w.Code != http.StatusNotFound {
 		t.Errorf("an unknown server: %d", w.Code)
