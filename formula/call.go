@@ -236,7 +236,7 @@ func (b *builder) name(n ast.Node) (name string, pos int, err error) {
 		if best := b.nearestScope(strings.Join(append([]string{id.Value}, parts...), ".")); best != "" {
 			return "", 0, wrong(pos, best+"?", "%s.%s is not a known name", id.Value, strings.Join(parts, "."))
 		}
-		best := nearest(id.Value, monolith.Namespaces)
+		best := Nearest(id.Value, monolith.Namespaces)
 		if best == "" {
 			best = strings.Join(monolith.Namespaces, ", ")
 		}
@@ -251,7 +251,7 @@ func (b *builder) name(n ast.Node) (name string, pos int, err error) {
 		return name, pos, nil
 	}
 	cure := `write ` + id.Value + `["` + rest + `"] to use it anyway`
-	if best := nearest(name, slices.Concat(b.table.spaces[id.Value], b.scopeWords())); best != "" {
+	if best := Nearest(name, slices.Concat(b.table.spaces[id.Value], b.scopeWords())); best != "" {
 		cure = best + "? Or " + cure
 	}
 	return "", 0, wrong(pos, cure, "%s is not a known name", name)
@@ -289,7 +289,7 @@ func (b *builder) unknownFunction(name string, pos int) error {
 		for _, f := range functionTable() {
 			all = append(all, f.name)
 		}
-		if cure = nearest(name, all); cure == "" {
+		if cure = Nearest(name, all); cure == "" {
 			cure = "the functions are " + strings.Join(all, ", ")
 		}
 	}

@@ -78,10 +78,13 @@ func Complete(prefix string, limit int) []Name {
 	return all[:min(max(limit, 0), len(all))]
 }
 
-// nearest gives the candidate with the smallest edit distance, capitals not counted; "" when none is
-// near enough to be meant.
-func nearest(word string, candidates []string) string {
-	best, name := 1+len(word)/4, ""
+// Nearest gives the candidate with the smallest edit distance, capitals not counted; "" when none is near enough to be meant:
+// one mistake in three characters is the most, so that no word of two is taken for another.
+func Nearest(word string, candidates []string) string {
+	if len(word) > mostMisspelt {
+		return ""
+	}
+	best, name := len(word)/3, ""
 	lower := strings.ToLower(word)
 	for _, c := range candidates {
 		if d := distance(lower, strings.ToLower(c), best); d < best || d == best && name == "" {
@@ -90,6 +93,9 @@ func nearest(word string, candidates []string) string {
 	}
 	return name
 }
+
+// mostMisspelt is the longest word for which [Nearest] looks: the work grows with its length.
+const mostMisspelt = 200
 
 // distance gives the number of bytes to insert, delete, change or swap to make b of a; limit+1 when the
 // lengths alone differ by more than limit.

@@ -100,3 +100,12 @@ func TestDistance(t *testing.T) {
 		t.Error("the limit is not kept")
 	}
 }
+
+func TestNearest(t *testing.T) {
+	words := []string{"from", "to", "group", "version", "Threads_running"}
+	for word, want := range map[string]string{"foo": "", "t": "", "tu": "", "TO": "to", "form": "from", "verson": "version", "groop": "group", "treads_runing": "Threads_running", "weather": ""} {
+		if got := Nearest(word, words); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

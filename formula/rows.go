@@ -93,7 +93,7 @@ func (b *builder) noRowSet(f function, n ast.Node) error {
 	sets := slices.Sorted(maps.Keys(b.scope.Rows))
 	cure := f.usage
 	if id, ok := n.(*ast.IdentifierNode); ok {
-		if best := nearest(id.Value, sets); best != "" {
+		if best := Nearest(id.Value, sets); best != "" {
 			cure = best + "?"
 		}
 		return wrong(n.Location().From, cure, "%s is not a set of rows", id.Value)

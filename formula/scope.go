@@ -191,7 +191,7 @@ func noField(who, before, name string, fields []string, pos int) error {
 		return wrong(pos, before+"field", "a field is missing behind it")
 	}
 	cure := "the fields are " + strings.Join(fields, ", ")
-	if best := nearest(name, fields); best != "" {
+	if best := Nearest(name, fields); best != "" {
 		cure = before + best + "?"
 	}
 	return wrong(pos, cure, "%s no field %s", who, name)
@@ -219,4 +219,4 @@ func (b *builder) scopeWords() []string {
 }
 
 // nearestScope gives the nearest name of the scope; "" when none is near.
-func (b *builder) nearestScope(word string) string { return nearest(word, b.scopeWords()) }
+func (b *builder) nearestScope(word string) string { return Nearest(word, b.scopeWords()) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"monolith"
+	"monolith/formula"
 	"monolith/graph"
 )
 
@@ -74,7 +75,7 @@ func graphCure(id string) string {
 	for _, g := range graph.Catalogue() {
 		ids = append(ids, g.ID)
 	}
-	if near := nearest(id, ids); near != "" {
+	if near := formula.Nearest(id, ids); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return "/api/v1/graphs lists them"

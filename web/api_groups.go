@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"monolith"
+	"monolith/formula"
 )
 
 func (s *Server) listGroups(w http.ResponseWriter, r *http.Request) error {
@@ -211,7 +212,7 @@ func (s *Server) groupThere(ctx context.Context, field, path string) error {
 		return nil
 	}
 	p := notFound("group", path, "/api/v1/groups lists them")
-	if near := nearest(path, sortedKeys(known)); near != "" {
+	if near := formula.Nearest(path, sortedKeys(known)); near != "" {
 		p.Cure = fmt.Sprintf("did you mean %q?", near)
 	}
 	p.Field = field

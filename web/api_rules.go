@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"monolith"
+	"monolith/formula"
 )
 
 // ruleNamed gives a rule by its id, or a problem that names the nearest.
@@ -21,7 +22,7 @@ func (s *Server) ruleNamed(field, id string) (monolith.RuleInfo, error) {
 	for i := range rules {
 		ids[i] = rules[i].ID
 	}
-	if near := nearest(id, ids); near != "" {
+	if near := formula.Nearest(id, ids); near != "" {
 		p.Cure = fmt.Sprintf("did you mean %q?", near)
 	}
 	p.Field = field

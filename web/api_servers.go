@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"monolith"
+	"monolith/formula"
 )
 
 // serverView is a server in answers: what people set, without the password, and what is known of it.
@@ -60,7 +61,7 @@ func (s *Server) nearServer(ctx context.Context, name string) string {
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	return nearest(name, names)
+	return formula.Nearest(name, names)
 }
 
 // pathServer finds the server that the path names.
@@ -195,7 +196,7 @@ func (s *Server) checkCollectors(off []string) error {
 			continue
 		}
 		cure := "there are " + strings.Join(names, ", ")
-		if near := nearest(name, names); near != "" {
+		if near := formula.Nearest(name, names); near != "" {
 			cure = fmt.Sprintf("did you mean %q? %s", near, firstUpper(cure))
 		}
 		return monolith.Invalid("collectors_off", fmt.Sprintf("there is no collector %q", name), cure)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"monolith"
+	"monolith/formula"
 )
 
 // decode reads a JSON body into v, a pointer to a struct. Members that v does not have are refused
@@ -123,7 +124,7 @@ func checkMembers(path string, raw json.RawMessage, t reflect.Type) error {
 			if !known {
 				names := sortedKeys(fields)
 				cure := "known are " + strings.Join(names, ", ")
-				if near := nearest(name, names); near != "" {
+				if near := formula.Nearest(name, names); near != "" {
 					cure = fmt.Sprintf("did you mean %s?", near)
 				}
 				return monolith.Invalid(full, "there is no such member", cure)

@@ -62,7 +62,9 @@ type exportPlan struct {
 	at       time.Time // the moment; zero for a range
 	from, to time.Time
 	step     time.Duration // 0 for a moment
-	now      time.Time
+	// environments are those that groups give their servers.
+	environments map[string]string
+	now          time.Time
 }
 
 // export answers with the fields that were asked for, of all servers or some, at a moment or over a range.
@@ -155,6 +157,14 @@ func (s *Server) exportServers(ctx context.Context, p *exportPlan, names []strin
 			return err
 		}
 	}
+	defaults, err := s.store.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	p.environments = make(map[string]string, len(defaults))
+	for i := range defaults {
+		p.environments[defaults[i].Path] = defaults[i].Environment
+	}
 	everything := len(names) == 0 && len(ids) == 0 && len(groups) == 0
 	for i := range all {
 		in := func(group string) bool { return monolith.InGroup(all[i].Group, group) }
@@ -208,7 +218,7 @@ func (s *Server) exportTag(r *http.Request, p *exportPlan) string {
 	}
 	for i := range p.servers {
 		server := &p.servers[i]
-		fmt.Fprintf(sum, "\x00%d %d", server.ID, server.Updated.UnixNano())
+		fmt.Fprintf(sum, "\x00%d %d %s", server.ID, server.Updated.UnixNano(), p.environments[server.Group])
 		if st := s.poller.State(server.ID); st != nil {
 			fmt.Fprintf(sum, " %d %v", st.Seq, st.Up)
 		}
@@ -253,7 +263,7 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, p *exportPl
 					return
 				}
 				server := &p.servers[i]
-				subject := &exportSubject{server: server, state: s.poller.State(server.ID), alerts: counts[server.ID], judged: s.alerts != nil, now: p.now}
+				subject := &exportSubject{server: server, state: s.poller.State(server.ID), alerts: counts[server.ID], judged: s.alerts != nil, now: p.now, environment: p.environments[server.Group]}
 				cells, times, err := s.exportRow(ctx, p, subject)
 				rows[i] <- row{cells, times, err}
 			}

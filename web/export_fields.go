@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,16 +32,22 @@ type exportSubject struct {
 	state  *monolith.State // nil before the first poll
 	alerts map[monolith.Level]int
 	judged bool // there is a rule engine
-	now    time.Time
+	// environment is the one of the group, for servers that say none.
+	environment string
+	now         time.Time
 }
 
 // exportFacts are the fields that are no formulas, by name.
 var exportFacts = map[string]func(*exportSubject) exportCell{
-	"server":      func(x *exportSubject) exportCell { return textCell(x.server.Name) },
-	"group":       func(x *exportSubject) exportCell { return textCell(x.server.Group) },
-	"environment": func(x *exportSubject) exportCell { return textCell(x.server.Environment) },
-	"role":        func(x *exportSubject) exportCell { return textCell(x.server.Role) },
-	"tags":        func(x *exportSubject) exportCell { return textCell(strings.Join(x.server.Tags, " ")) },
+	"server": func(x *exportSubject) exportCell { return textCell(x.server.Name) },
+	"group":  func(x *exportSubject) exportCell { return saidCell(x.server.Group, "the server is in no group") },
+	"environment": func(x *exportSubject) exportCell {
+		return saidCell(cmp.Or(x.server.Environment, x.environment), "neither the server nor its group has one")
+	},
+	"role": func(x *exportSubject) exportCell { return saidCell(x.server.Role, "no role is expected of the server") },
+	"tags": func(x *exportSubject) exportCell {
+		return saidCell(strings.Join(x.server.Tags, " "), "the server has no tags")
+	},
 	"address":     func(x *exportSubject) exportCell { return textCell(x.server.Endpoint.Address()) },
 	"paused":      func(x *exportSubject) exportCell { return truthCell(x.server.Paused) },
 	"flavour":     identityCell(func(id *monolith.Identity) string { return string(id.Flavour) }),
@@ -74,7 +81,7 @@ func identityCell(of func(*monolith.Identity) string) func(*exportSubject) expor
 		if x.state.Identity.IsZero() {
 			return noCell("the server has not been read yet")
 		}
-		return textCell(of(&x.state.Identity))
+		return saidCell(of(&x.state.Identity), "the server says none")
 	})
 }
 
@@ -181,7 +188,7 @@ func fieldError(where, name string, err error) error {
 	if word || strings.HasPrefix(name, "alerts.") {
 		located.Reason = fmt.Sprintf("there is no field %q", name)
 		located.Cure = "one of " + strings.Join(sortedKeys(exportFacts), ", ") + ", a name such as status.Threads_running, or a formula"
-		if near := nearest(name, sortedKeys(exportFacts)); near != "" {
+		if near := formula.Nearest(name, sortedKeys(exportFacts)); near != "" {
 			located.Cure = fmt.Sprintf("did you mean %s?", near)
 		}
 	}
@@ -205,7 +212,16 @@ type exportValue struct {
 }
 
 func textCell(text string) exportCell { return exportCell{values: []exportValue{{text: text}}} }
-func noCell(why string) exportCell    { return exportCell{why: why} }
+
+// saidCell is a text, or the reason why there is none.
+func saidCell(text, why string) exportCell {
+	if text == "" {
+		return noCell(why)
+	}
+	return textCell(text)
+}
+
+func noCell(why string) exportCell { return exportCell{why: why} }
 
 func truthCell(v bool) exportCell {
 	text := "0"

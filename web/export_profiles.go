@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"monolith"
+	"monolith/formula"
 )
 
 // exportProfileView is a profile as the API gives and takes it; servers are named.
@@ -36,7 +37,7 @@ func (s *Server) profile(ctx context.Context, name string) (monolith.ExportProfi
 		names = append(names, all[i].Name)
 	}
 	cure := "/api/v1/exports lists them"
-	if near := nearest(name, names); near != "" {
+	if near := formula.Nearest(name, names); near != "" {
 		cure = fmt.Sprintf("did you mean %q?", near)
 	}
 	p := notFound("export profile", name, cure)

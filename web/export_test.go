@@ -117,6 +117,30 @@ func TestExportXML(t *testing.T) {
 	}
 }
 
+// A fact that nobody gave says so, and a group gives its servers an environment.
+func TestExportFactsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	x := exportSite(t)
+	if err := x.store.PutGroup(t.Context(), monolith.Group{Path: "acme/prod", Environment: "prod"}); err != nil {
+		t.Fatal(err)
+	}
+	got := x.get(t, "/api/v1/export.json?fields=environment,role,tags,server_uuid")
+	for _, want := range []string{`"environment":"prod"`, `"environment":"neither the server nor its group has one"`, `"role":null`, `"role":"no role is expected of the server"`,
+		`"tags":"the server has no tags"`, `"server_uuid":"the server says none"`, `"server_uuid":"the server has not been polled yet"`} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("%s is not in %s", want, got.body)
+		}
+	}
+	validateXML(t, x.get(t, "/api/v1/export.xml?fields=environment,role,tags,server_uuid").body)
+	tag := got.Header().Get("Etag")
+	if err := x.store.PutGroup(t.Context(), monolith.Group{Path: "acme/prod", Environment: "stage"}); err != nil {
+		t.Fatal(err)
+	}
+	if again := x.get(t, "/api/v1/export.json?fields=environment,role,tags,server_uuid", "If-None-Match", tag); again.Code != http.StatusOK {
+		t.Errorf("the group has another environment: %d", again.Code)
+	}
+}
+
 func TestExportJSONAndCSV(t *testing.T) {
 	t.Parallel()
 	x := exportSite(t)

@@ -210,7 +210,7 @@ func (s *Server) previewExport(ctx context.Context, d *exportsPage) error {
 	counts := s.alertCounts()
 	for i := range first {
 		server := &first[i]
-		subject := &exportSubject{server: server, state: s.poller.State(server.ID), alerts: counts[server.ID], judged: s.alerts != nil, now: plan.now}
+		subject := &exportSubject{server: server, state: s.poller.State(server.ID), alerts: counts[server.ID], judged: s.alerts != nil, now: plan.now, environment: plan.environments[server.Group]}
 		cells, times, err := s.exportRow(ctx, &plan, subject)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"monolith"
+	"monolith/formula"
 )
 
 // query reads a request's parameters. The first one that makes no sense is kept in err and ends all
@@ -35,7 +36,7 @@ func (s *Server) query(r *http.Request, allowed ...string) *query {
 			continue
 		}
 		cure := "this address takes no parameters"
-		if near := nearest(name, allowed); near != "" {
+		if near := formula.Nearest(name, allowed); near != "" {
 			cure = fmt.Sprintf("did you mean %s?", near)
 		} else if len(allowed) > 0 {
 			cure = "it takes " + strings.Join(allowed, ", ")
@@ -90,7 +91,7 @@ func (q *query) oneOf(name string, words ...string) string {
 	}
 	if !slices.Contains(words, v) {
 		cure := "one of " + strings.Join(words, ", ")
-		if near := nearest(v, words); near != "" {
+		if near := formula.Nearest(v, words); near != "" {
 			cure = fmt.Sprintf("did you mean %s?", near)
 		}
 		q.fail(monolith.Invalid(name, fmt.Sprintf("%q is not known here", v), cure))
@@ -218,39 +219,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// nearest gives the candidate that a misspelt word most likely stands for, or "" when none is near.
-func nearest(word string, candidates []string) string {
-	best, least := "", len(word)/3+2
-	if len(word) > 64 {
-		return ""
-	}
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance counts the insertions, deletions and replacements between two short words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
