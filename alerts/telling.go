@@ -324,9 +324,9 @@ func (t *Telling) TellingStatus() monolith.TellingStatus {
 	slices.Sort(st.Failing)
 	switch {
 	case len(t.channels) == 0:
-		st.Level, st.Text, st.Cure = monolith.LevelWarn, "Nobody is told of alerts: there is no channel.", "Set up a channel and a subscription."
+		st.Level, st.Text, st.Cure = monolith.LevelCritical, "Nobody is told of alerts: there is no channel.", "Set up a channel and a subscription."
 	case enabled == 0:
-		st.Level, st.Text, st.Cure = monolith.LevelWarn, "Nobody is told of alerts: no subscription uses a channel that is switched on.", "Switch on a channel, and a subscription that uses it."
+		st.Level, st.Text, st.Cure = monolith.LevelCritical, "Nobody is told of alerts: no subscription uses a channel that is switched on.", "Switch on a channel, and a subscription that uses it."
 	case !works:
 		st.Level, st.Text = monolith.LevelCritical, fmt.Sprintf("Nobody can be told of alerts since %s: every channel fails.", since.UTC().Format("2006-01-02 15:04 UTC"))
 		st.Cure = "Send a test message over each channel; it shows what the receiver says."

@@ -144,3 +144,27 @@ func TestGuideToTelling(t *testing.T) {
 		}
 	}
 }
+
+// Where nobody would hear of anything it is said at its worst, whatever the reason.
+func TestNobodyIsTold(t *testing.T) {
+	d := newDesk(t)
+	want := func(what string, level monolith.Level, text string) {
+		t.Helper()
+		if st := d.tell.TellingStatus(); st.Level != level || !strings.Contains(st.Text, text) || (st.Cure == "") != (level == monolith.LevelOK) {
+			t.Errorf("%s: %+v", what, st)
+		}
+	}
+	want("no subscription", crit, "no subscription")
+	d.subscribe(monolith.Subscription{Channel: 1})
+	want("a subscription", monolith.LevelOK, "")
+	channels, err := d.tell.Channels(t.Context())
+	if err != nil || len(channels) == 0 {
+		t.Fatal(channels, err)
+	}
+	for _, c := range channels {
+		if err := d.tell.DeleteChannel(t.Context(), c.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("no channel", crit, "there is no channel")
+}

@@ -59,7 +59,7 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 		t.Fatalf("change: %d", status)
 	}
 	var st struct{ Level, Text string }
-	if p.get("/api/v1/telling", &st); st.Level != "warn" || !strings.Contains(st.Text, "no channel") {
+	if p.get("/api/v1/telling", &st); st.Level != "critical" || !strings.Contains(st.Text, "no channel") {
 		t.Errorf("without a channel: %+v", st)
 	}
 	var channel, subscription struct{ ID int64 }
