@@ -13,7 +13,7 @@ func atEase(collector string) bool {
 	return collector == "host" || collector == "server" || collector == "self"
 }
 
-// trouble gives what keeps a collector from reading all it should. A part that was read counts as an answer.
+// trouble gives what keeps a collector from reading anything. A part that was read counts as an answer: see [serverState.noteGiven].
 func (s *serverState) trouble(collector string) (monolith.Problem, bool) {
 	if slices.Contains(s.server.CollectorsOff, collector) {
 		return monolith.Problem{Collector: collector, Kind: monolith.ProblemOff, Text: "the collector " + collector + " is switched off for this server"}, true
@@ -44,11 +44,11 @@ func because(p *monolith.Problem) string {
 	return p.Text
 }
 
-// leftOut says what a collector that works left out for want of a right, with the statement that gives it; "" when it is
-// not known to have left out anything.
+// leftOut says what a collector that works left out for want of a right, with what gives it; "" when it is not known to have
+// left out anything. Other notes of a part, of a cap say, have no cure.
 func (s *serverState) leftOut(collector string) string {
 	for i := range s.state.Problems {
-		if p := &s.state.Problems[i]; p.Collector == collector && p.Kind == monolith.ProblemPartial && strings.HasPrefix(p.Cure, "GRANT ") {
+		if p := &s.state.Problems[i]; p.Collector == collector && p.Kind == monolith.ProblemPartial && p.Cure != "" {
 			return because(p)
 		}
 	}

@@ -98,11 +98,12 @@ type serverState struct {
 	effective   []*effective  // by rule
 	schedules   []time.Duration
 
-	slots   []*sectionSlot
-	names   []namePlaces // by name of the catalogue
-	rings   map[ringKey]*ring
-	changes map[monolith.Metric]*change
-	long    map[LongKey]formula.Scalar
+	slots    []*sectionSlot
+	notGiven []bool       // lists that their collector did not give when it ran last, by row set
+	names    []namePlaces // by name of the catalogue
+	rings    map[ringKey]*ring
+	changes  map[monolith.Metric]*change
+	long     map[LongKey]formula.Scalar
 
 	states states
 	mark   uint32     // of the last evaluation: an instance that does not bear it was not there

@@ -250,7 +250,7 @@ func (ev *evaluator) rows(set int) ([]formula.Row, formula.Scalar) {
 		return nil, formula.Nothing(formula.LackAbsent, noHostSource)
 	}
 	list, ok := s.list(ev)
-	if !ok {
+	if !ok || ev.srv.lacks(set) {
 		return nil, ev.noRows(s.name)
 	}
 	if p, bad := ev.srv.trouble(s.collector); bad && p.Kind != monolith.ProblemUnsupported {
@@ -289,10 +289,8 @@ func (ev *evaluator) noRows(set string) formula.Scalar {
 		}
 		return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+because(&p))
 	}
-	for _, p := range ev.srv.state.Problems { // it answered, but not with this
-		if p.Collector == collector && p.Kind == monolith.ProblemPartial {
-			return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+because(&p))
-		}
+	if why := ev.srv.whyNotGiven(collector); why != "" { // it answered, but not with this
+		return formula.Nothing(formula.LackFailed, "the list "+set+" could not be read: "+why)
 	}
 	if ev.srv.answered(collector, ev.at) {
 		return formula.Nothing(formula.LackAbsent, "this server has no list "+set)

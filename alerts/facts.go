@@ -87,7 +87,10 @@ var facts = sync.OnceValue(func() []fact {
 		}},
 		{"server.in_maintenance", formula.TypeBool, func(ev *evaluator) formula.Scalar { return formula.Truth(ev.inMaintenance("")) }},
 		{"server.in_backup_window", formula.TypeBool, func(ev *evaluator) formula.Scalar {
-			return formula.Truth(ev.backupRuns() || ev.inMaintenance("backup"))
+			if ev.inMaintenance("backup") {
+				return formula.Truth(true)
+			}
+			return ev.backupRuns()
 		}},
 		{"server.has_host", formula.TypeBool, func(ev *evaluator) formula.Scalar {
 			return formula.Truth(slices.ContainsFunc(ev.srv.slots, func(s *sectionSlot) bool { return s.collector == "host" && s.now != nil }))
@@ -227,13 +230,17 @@ func (ev *evaluator) connectionProblem() monolith.Problem {
 }
 
 // backupRuns reports whether a session of one of the server's backup users is there.
-func (ev *evaluator) backupRuns() bool {
+func (ev *evaluator) backupRuns() formula.Scalar {
 	if ev.state.Processes == nil || len(ev.server.BackupUsers) == 0 {
-		return false
+		return formula.Truth(false)
 	}
-	return slices.ContainsFunc(ev.state.Processes.ByUser, func(c monolith.Count) bool {
+	runs := slices.ContainsFunc(ev.state.Processes.ByUser, func(c monolith.Count) bool {
 		return c.Count > 0 && slices.Contains(ev.server.BackupUsers, c.Name)
 	})
+	if why := ev.srv.leftOut("processes"); why != "" && !runs {
+		return formula.Nothing(formula.LackFailed, "whether a backup runs is not known: "+why)
+	}
+	return formula.Truth(runs)
 }
 
 // inMaintenance reports whether a maintenance window covers the server now; of those whose title holds a word, if one is

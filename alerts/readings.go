@@ -24,6 +24,7 @@ type sectionSlot struct {
 	nums      *monolith.Names
 	texts     *monolith.Names
 	feeds     []feed
+	notGiven  bool // the collector has run since, and gave none
 }
 
 // feed is a reading that goes into rings.
@@ -60,6 +61,7 @@ func (s *serverState) ingest(snap *monolith.Snapshot) {
 	if snap.GTIDs != nil {
 		s.gtids[1], s.gtids[0] = s.gtids[0], snap.GTIDs
 	}
+	s.noteGiven(snap)
 	if s.state.Seq != snap.Seq {
 		return // the state is not the one after this snapshot
 	}
@@ -341,6 +343,12 @@ func (ev *evaluator) unreadable(id int, slot *sectionSlot) string {
 	if p, ok := ev.srv.trouble(slot.collector); ok && p.Kind != monolith.ProblemUnsupported {
 		return name + " could not be read: " + because(&p)
 	}
+	if slot.notGiven {
+		if why := ev.srv.whyNotGiven(slot.collector); why != "" {
+			return name + " could not be read: " + why
+		}
+		return name + " was there before and is gone"
+	}
 	if limit := ev.srv.staleAfter(id); ev.at.Sub(slot.at) > limit {
 		return name + " was last read " + inWords(ev.at.Sub(slot.at).Truncate(time.Second)) + " ago"
 	}
@@ -366,6 +374,9 @@ func (ev *evaluator) missing(id int, instance string) formula.Scalar {
 			return formula.Nothing(formula.LackAbsent, p.Text)
 		}
 		return formula.Nothing(formula.LackFailed, label+" could not be read: "+because(&p))
+	}
+	if why := ev.srv.leftOut(collector); why != "" {
+		return formula.Nothing(formula.LackFailed, label+" could not be read: "+why)
 	}
 	if len(n.each) > 0 {
 		// Others are there: this instance is not.

@@ -21,6 +21,8 @@ type rowSet struct {
 	fields    []rowField // in the order of [formula.Fields]
 	// list gives the slice, and false when it was never read.
 	list func(*evaluator) (reflect.Value, bool)
+	// given reports whether what a poll read holds the list; nil: no collector gives it as it is.
+	given func(*monolith.Rows) bool
 }
 
 // rowField reads one field of a row.
@@ -52,7 +54,7 @@ var rowSets = sync.OnceValue(func() []*rowSet {
 		if name == "" || name == "-" {
 			continue
 		}
-		i := i
+		first := len(all)
 		switch {
 		case f.Type.Kind() == reflect.Slice:
 			all = append(all, newRowSet(name, f.Type.Elem(), func(ev *evaluator) (reflect.Value, bool) {
@@ -95,6 +97,10 @@ var rowSets = sync.OnceValue(func() []*rowSet {
 				one.Index(0).Set(v.Elem())
 				return one, true
 			}))
+		}
+		for _, s := range all[first:] {
+			// The latest deadlock is given when it is another than the one before.
+			s.given = func(r *monolith.Rows) bool { return name == "deadlock" || !reflect.ValueOf(r).Elem().Field(i).IsNil() }
 		}
 	}
 	all = append(all, ownRowSets()...)

@@ -57,7 +57,7 @@ func (ev *evaluator) judgeRule(r *Rule, eff *effective, out []Transition) []Tran
 	}
 	if r.set < 0 {
 		st := ev.stateOf(stateKey{r.id, ""})
-		return ev.settle(r, st, stateKey{r.id, ""}, eff, ev.verdictOf(r, st, eff), "", out)
+		return ev.settle(r, st, stateKey{r.id, ""}, eff, ev.doubted(r, ev.verdictOf(r, st, eff)), "", out)
 	}
 	rows, lack := ev.rows(r.set)
 	if lack.Lack() != formula.LackNone {
@@ -86,7 +86,7 @@ func (ev *evaluator) judgeRule(r *Rule, eff *effective, out []Transition) []Tran
 		st := ev.stateOf(key)
 		v := ev.unmet(r)
 		if v.state == "" {
-			v = ev.verdictOf(r, st, eff)
+			v = ev.doubted(r, ev.verdictOf(r, st, eff))
 		}
 		out = ev.settle(r, st, key, eff, v, monolith.ClosedNotApplicable, out)
 	}
@@ -128,7 +128,7 @@ func (ev *evaluator) noneThere(r *Rule, eff *effective, there int, out []Transit
 		v = verdict{state: monolith.StateNotApplicable, why: "no replication is configured"}
 	}
 	key := stateKey{r.id, ""}
-	return ev.settle(r, ev.stateOf(key), key, eff, v, monolith.ClosedNotApplicable, out)
+	return ev.settle(r, ev.stateOf(key), key, eff, ev.doubted(r, v), monolith.ClosedNotApplicable, out)
 }
 
 // all gives a verdict to every instance that is known, or to the rule as a whole when none is.

@@ -38,6 +38,7 @@ type world struct {
 	rows    monolith.Rows
 	refused map[string]monolith.ProblemKind
 	lost    map[string]bool    // names that the server no longer sends
+	hidden  map[string]string  // what collectors give is hidden for want of a right: the statement that gives it
 	idle    map[string]bool    // collectors whose turn it is not
 	problem *monolith.Problem  // of the connection
 	notes   []monolith.Problem // of collectors that work
@@ -316,6 +317,11 @@ func (w *world) put(snap *monolith.Snapshot) {
 		if w.idle[c] || !snap.Polled && !atEase(c) {
 			continue
 		}
+		if cure, ok := w.hidden[c]; ok {
+			snap.Costs = append(snap.Costs, monolith.Cost{Collector: c})
+			snap.Problems = append(snap.Problems, monolith.Problem{Collector: c, Kind: monolith.ProblemPartial, Text: "a part is hidden for a test", Cure: cure})
+			continue
+		}
 		if kind, ok := w.refused[c]; ok {
 			snap.Problems = append(snap.Problems, monolith.Problem{Collector: c, Kind: kind, Text: "refused for a test: " + string(kind)})
 			continue
@@ -371,7 +377,9 @@ func (w *world) layout(list []monolith.Metric) *monolith.Names {
 func (w *world) rowsNow(polled bool) monolith.Rows {
 	rows := w.rows
 	for _, s := range rowSets() {
-		if _, refused := w.refused[s.collector]; refused || !polled && !atEase(s.collector) {
+		_, refused := w.refused[s.collector]
+		_, hidden := w.hidden[s.collector]
+		if refused || hidden || !polled && !atEase(s.collector) {
 			clearRows(&rows, s.name)
 		}
 	}

@@ -155,8 +155,11 @@ func (r *accountReader) readGrants() error {
 		var refused *mysql.MySQLError
 		if errors.As(err, &refused) {
 			r.partial = true
-			r.g.Note(monolith.ProblemPartial, "the accounts are read, but not all of their rights: "+printable(refused.Message),
-				r.g.grant())
+			cure := ""
+			if isDenial(refused) { // a fork without the table is another matter
+				cure = r.g.grant()
+			}
+			r.g.Note(monolith.ProblemPartial, "the accounts are read, but not all of their rights: "+printable(refused.Message), cure)
 			continue
 		}
 		if err != nil {

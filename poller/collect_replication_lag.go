@@ -51,13 +51,22 @@ func noteRefusal(g *Gather, err error, what, cure string) error {
 		return err
 	}
 	kind := monolith.ProblemPartial
-	if refused.Number == 1142 || refused.Number == 1044 || refused.Number == 1370 || refused.Number == 1227 {
+	if isDenial(refused) {
 		kind = monolith.ProblemPrivilege
 	} else {
 		cure = ""
 	}
 	g.Note(kind, what+": "+printable(refused.Message), cure)
 	return nil
+}
+
+// isDenial reports whether the server refused a statement for want of a right.
+func isDenial(refused *mysql.MySQLError) bool {
+	switch refused.Number {
+	case 1044, 1142, 1143, 1227, 1370:
+		return true
+	}
+	return false
 }
 
 // recordWorkers records per channel how long ago the oldest transaction being applied was committed at the server that it
