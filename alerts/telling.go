@@ -37,6 +37,8 @@ type TellingConfig struct {
 	Base func() string
 	// Graph draws the graph of an alert as PNG. May be nil.
 	Graph    func(ctx context.Context, a *monolith.Alert) ([]byte, error)
+	// Hour gives how the quantities of an alert went in the hour before a moment. May be nil.
+	Hour     func(ctx context.Context, a *monolith.Alert, to time.Time) (*notify.Hour, error)
 	Hostname string // of this machine, for mails
 	Instance string // an id of this installation that never changes: keys of messages are made with it
 	// Random gives a number from 0 to 1 that spreads tries over time; nil: a random one.
@@ -261,7 +263,7 @@ func (t *Telling) catchUp(ctx context.Context) {
 
 // options are what senders need.
 func (t *Telling) options(record *notify.Dialogue) notify.Options {
-	o := notify.Options{Graph: t.cfg.Graph, Hostname: t.cfg.Hostname, Record: record, Now: t.now, Template: func(name string) string {
+	o := notify.Options{Graph: t.cfg.Graph, Hour: t.cfg.Hour, Hostname: t.cfg.Hostname, Record: record, Now: t.now, Template: func(name string) string {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return t.templates[name].Source

@@ -27,6 +27,11 @@ func Examples() []*Notice {
 		return &Notice{Kind: kind, Key: "monolith-example-42", At: at, Alert: alert(), Server: server, About: about, Changes: changes}
 	}
 	problem := note(monolith.NoticeProblem, opened)
+	course := Course{Name: "delay", Unit: "s"}
+	for minute := range 60 {
+		course.Values = append(course.Values, max(3, float64(minute-42)*24.2))
+	}
+	problem.Hour = &Hour{Lines: []Course{course}}
 	reminder := note(monolith.NoticeReminder, opened.Add(time.Hour))
 	lowered := note(monolith.NoticeLowered, opened.Add(20*time.Minute))
 	lowered.Alert.Level = monolith.LevelWarn

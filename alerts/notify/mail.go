@@ -132,6 +132,7 @@ const mostSubject = 250
 
 // message puts a mail together. Addresses and headers go through the library's encoders: nothing of a server's text can end one.
 func (r *relay) message(ctx context.Context, n *Notice) (*gomail.Msg, error) {
+	n = lastHour(ctx, &r.options, n)
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	m.FromMailAddress(r.from)
 	m.ToMailAddress(r.to...)

@@ -34,11 +34,13 @@ type Notice struct {
 	// Already says that it was so when the subscription was made, changed or switched on: nothing happens now.
 	Already bool `json:"already,omitempty"`
 	// Changes are the newest changes on the server before the alert opened.
-	Changes []Change      `json:"changes,omitempty"`
-	Lasted  time.Duration `json:"lasted,omitempty"` // of a recovery
-	By      string        `json:"by,omitempty"`     // who acknowledged or took it
-	Note    string        `json:"note,omitempty"`
-	Open    Counts        `json:"open"` // how many alerts are open in all, for the quiet line
+	Changes []Change `json:"changes,omitempty"`
+	// Hour is how it went in the last hour: mails have it read when they are sent. nil: nothing is said of it.
+	Hour   *Hour         `json:"-"`
+	Lasted time.Duration `json:"lasted,omitempty"` // of a recovery
+	By     string        `json:"by,omitempty"`     // who acknowledged or took it
+	Note   string        `json:"note,omitempty"`
+	Open   Counts        `json:"open"` // how many alerts are open in all, for the quiet line
 }
 
 // Subject is the server that a notice is about.
@@ -108,6 +110,8 @@ type Options struct {
 	Base string
 	// Graph draws the graph of an alert as PNG; nil, or an error: there is no picture.
 	Graph func(ctx context.Context, a *monolith.Alert) ([]byte, error)
+	// Hour gives how the quantities of an alert went in the hour before a moment; nil, or a nil Hour: nothing is said of it.
+	Hour func(ctx context.Context, a *monolith.Alert, to time.Time) (*Hour, error)
 	// Template gives a user's template by its name; "": the built-in one.
 	Template func(name string) string
 	// Hostname stands behind the @ of message ids and in the greeting; "": localhost.

@@ -77,6 +77,7 @@ func (a *app) tell(c *serveCommand, instance string) error {
 		Alive:    a.alive,
 		Base:     func() string { return base },
 		Graph:    a.alertGraph,
+		Hour:     a.lastHour,
 		Hostname: host,
 		Instance: instance,
 		KnownRule: func(rule string) bool {
@@ -162,18 +163,23 @@ const (
 
 var errNoGraph = errors.New("there is no graph for it")
 
+// catalogued gives the graph that a rule names; nil: there is none.
+func catalogued(name string) *graph.Graph {
+	for _, g := range graph.Catalogue() {
+		if name != "" && (g.ID == name || g.Plan == name) {
+			return g
+		}
+	}
+	return nil
+}
+
 // alertGraph draws the graph that shows what an alert is about.
 func (a *app) alertGraph(ctx context.Context, alert *monolith.Alert) ([]byte, error) {
 	info, ok := a.ruleInfo(alert.Rule)
 	if !ok || info.Graph == "" || alert.Server == 0 {
 		return nil, errNoGraph
 	}
-	var g *graph.Graph
-	for _, one := range graph.Catalogue() {
-		if one.ID == info.Graph || one.Plan == info.Graph {
-			g = one
-		}
-	}
+	g := catalogued(info.Graph)
 	if g == nil {
 		return nil, errNoGraph
 	}
