@@ -318,6 +318,7 @@ func TestEvalInstances(t *testing.T) {
 		`only(host.use, "/home")`:               Nothing(LackNull, `there is no instance "/home" of host.use`),
 		"sum(host.bad)":                         Nothing(LackFailed, "host.bad: access denied"),
 		`only(host.bad, "/")`:                   Number(1),
+		`only(host.unread, "/")`:                Nothing(LackFailed, "host.unread: access denied"),
 		"sum(host.unread)":                      Nothing(LackFailed, "host.unread: access denied"),
 		"d and sum(host.unread) > 1":            Nothing(LackFailed, "host.unread: access denied"),
 		"sum(host.use / status.Zero)":           Nothing(LackNull, "division by zero"),

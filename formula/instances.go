@@ -31,6 +31,9 @@ func (e *evaluation) group(g *group) Scalar {
 			v.num = 1
 		}
 		if g.fn == "only" && g.instance != "" {
+			if v.Lack() == LackFailed || v.Lack() == LackLearning {
+				return v // whether there is one is not known
+			}
 			return noInstance(g)
 		}
 		return v
