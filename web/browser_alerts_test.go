@@ -131,3 +131,19 @@ func TestBrowserAlertPagesFit(t *testing.T) {
 		}
 	}
 }
+
+// TestBrowserLongServerName holds that a long name leaves room for what is wrong, and that a short one stays on one line.
+func TestBrowserLongServerName(t *testing.T) {
+	x, b, url := openFleet(t, 2, browsertest.Width(1440))
+	long := x.add(t, strings.Repeat("long-name-", 8), "acme/prod")
+	x.alerts.open(long, "scans", monolith.LevelCritical, time.Now())
+	x.alerts.open(&x.store.servers[0], "scans", monolith.LevelWarn, time.Now())
+	b.Open(url + "/")
+	b.Wait("#open-causes tr.critical .a-what")
+	var share, lines float64
+	b.Eval("document.querySelector('#open-causes tr.critical .a-what').offsetWidth / document.querySelector('#open-causes table').offsetWidth", &share)
+	b.Eval("document.querySelector('#open-causes tr.warn .a-server a').offsetHeight / parseFloat(getComputedStyle(document.querySelector('#open-causes tr.warn .a-server')).lineHeight)", &lines)
+	if share < .4 || lines > 1.5 {
+		t.Errorf("what is wrong has %.2f of the width, a short name stands on %.1f lines", share, lines)
+	}
+}
