@@ -36,7 +36,7 @@ type TellingConfig struct {
 	// Base gives the address of the pages, without a slash at its end; "" while it is not known. May be nil.
 	Base func() string
 	// Graph draws the graph of an alert as PNG. May be nil.
-	Graph    func(ctx context.Context, a *monolith.Alert) ([]byte, error)
+	Graph func(ctx context.Context, a *monolith.Alert) ([]byte, error)
 	// Hour gives how the quantities of an alert went in the hour before a moment. May be nil.
 	Hour     func(ctx context.Context, a *monolith.Alert, to time.Time) (*notify.Hour, error)
 	Hostname string // of this machine, for mails

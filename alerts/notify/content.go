@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +53,23 @@ func what(a *monolith.Alert) string {
 		text += " (" + a.Instance + ")"
 	}
 	return text
+}
+
+// where gives the server of an alert with its group.
+func where(a *monolith.Alert) string {
+	if a.Group != "" {
+		return a.Group + "/" + a.ServerName
+	}
+	return a.ServerName
+}
+
+// worst gives the first of the worst alerts of a digest; nil for other notices.
+func worst(n *Notice) *monolith.Alert {
+	if n.Kind != monolith.NoticeDigest || len(n.Others) == 0 {
+		return nil
+	}
+	a := slices.MaxFunc(n.Others, func(a, b monolith.Alert) int { return cmp.Compare(a.Level, b.Level) })
+	return &a
 }
 
 // String gives "2 critical, 1 warn".

@@ -134,14 +134,20 @@ func TestPagerLine(t *testing.T) {
 	want := []string{
 		"CRIT acme/prod/db3 Replication lag: 412 s > 300 s (eu2) since 11:20Z", "STILL CRIT acme/prod/db3 Replication lag: 412 s > 300 s (eu2) since 11:20Z",
 		"WARN acme/prod/db3 Replication lag: 412 s > 300 s (eu2) since 11:20Z", "OK acme/prod/db3 Replication lag: 412 s > 300 s (eu2) after 40 min",
-		"ACK acme/prod/db3 Replication lag: 412 s > 300 s (eu2) by eve", "[CRIT] 5 alerts", "[OK] all quiet", "TEST Monolith can reach this pager",
+		"ACK acme/prod/db3 Replication lag: 412 s > 300 s (eu2) by eve", "[CRIT] 5 alerts: acme/prod/db3 Replication lag: 412 s > 300 s (eu2)", "[OK] all quiet", "TEST Monolith can reach this pager",
 	}
 	for i, n := range Examples() {
 		if got := pagerLine(o, n); got != want[i] {
 			t.Errorf("%s: %q, want %q", n.Kind, got, want[i])
 		}
 	}
-	n := Examples()[0]
+	// A digest names the worst, wherever it stands, in the subject of a mail too.
+	n := Examples()[5]
+	n.Others[0], n.Others[1] = n.Others[1], n.Others[0]
+	if got := oneLine(written(o, "subject", n, ""), mostSubject); got != want[5] || pagerLine(o, n) != want[5] {
+		t.Errorf("subject of a digest: %q", got)
+	}
+	n = Examples()[0]
 	n.Alert.Summary = "größer als 90 % → voll " + strings.Repeat("sehr ", 60)
 	got := pagerLine(o, n)
 	if len(got) > pagerLength || !strings.HasPrefix(got, "CRIT acme/prod/db3 groesser als 90 % -> voll") || !strings.HasSuffix(got, ".. since 11:20Z") {

@@ -70,7 +70,11 @@ func pagerLine(o *Options, n *Notice) string {
 	case n.Kind == monolith.NoticeTest:
 		return "TEST Monolith can reach this pager"
 	case n.Alert == nil:
-		return cutASCII(title(n), pagerLength)
+		line := title(n)
+		if a := worst(n); a != nil {
+			line += ": " + where(a) + " " + what(a)
+		}
+		return cutASCII(line, pagerLength)
 	}
 	head := short[n.Alert.Level]
 	tail := " since " + n.Alert.Opened.UTC().Format("15:04") + "Z"

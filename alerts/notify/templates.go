@@ -56,6 +56,9 @@ func (v view) What() string {
 	return what(v.Alert)
 }
 
+// Worst is the alert of a digest that a single line names; nil for other notices.
+func (v view) Worst() *monolith.Alert { return worst(v.Notice) }
+
 // Link is the address of the alert's page; "" without a base.
 func (v view) Link() string { return alertLink(v.Options, v.Notice) }
 
@@ -98,13 +101,8 @@ var functions = map[string]any{
 		}
 		return graph.Format(*v.Limit, v.Unit)
 	},
-	"what": func(a monolith.Alert) string { return what(&a) },
-	"where": func(a monolith.Alert) string {
-		if a.Group != "" {
-			return a.Group + "/" + a.ServerName
-		}
-		return a.ServerName
-	},
+	"what":  func(a monolith.Alert) string { return what(&a) },
+	"where": func(a monolith.Alert) string { return where(&a) },
 }
 
 // visibleLines keeps lines apart and replaces what can't be seen.

@@ -16,7 +16,7 @@ import (
 // have seen them, or, where it judges each instance or history does not hold what it goes by, as its graph shows them.
 func (a *app) lastHour(ctx context.Context, alert *monolith.Alert, to time.Time) (*notify.Hour, error) {
 	from := to.Add(-time.Hour)
-	out := &notify.Hour{Why: "history holds no values of it"}
+	out := &notify.Hour{Why: "the history holds no values of it"}
 	if alert.Instance == "" {
 		tested, err := a.alerts.BackTest(ctx, monolith.BackTest{Rule: alert.Rule, Servers: []monolith.ServerID{alert.Server}, From: from, To: to})
 		switch {
@@ -29,9 +29,6 @@ func (a *app) lastHour(ctx context.Context, alert *monolith.Alert, to time.Time)
 				if slices.ContainsFunc(line.Value, hasValue) {
 					out.Lines = append(out.Lines, notify.Course{Name: line.Name, Unit: line.Unit, Values: line.Value})
 				}
-			}
-			if note := tested.Servers[0].Note; note != "" {
-				out.Why = note
 			}
 		}
 	}
