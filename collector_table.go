@@ -126,3 +126,14 @@ func ScheduleOf(metric string) string {
 	}
 	return Fast
 }
+
+// CollectorNames lists the collectors that run on a schedule, in the order in which pages show them.
+func CollectorNames() []string {
+	var names []string
+	for i := range sources {
+		if sources[i].schedule != "" {
+			names = append(names, sources[i].collector)
+		}
+	}
+	return names
+}

@@ -207,12 +207,16 @@ func CheckLabel(field, s string, most int) error {
 		return Invalid(field, "the name is longer than "+strconv.Itoa(most)+" characters")
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if Misleads(r) {
 			return Invalid(field, "the name holds a control character, or one that turns the direction of writing")
 		}
 	}
 	return nil
 }
+
+// Misleads reports whether a character has no place in a short text of people: a control character, or one that turns the direction of
+// writing, so that a text reads as another one than it is.
+func Misleads(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // isIPv6 reports whether a text is an IPv6 address, with or without a zone.
 func isIPv6(s string) bool {

@@ -120,6 +120,9 @@ func (c *compiler) head(e *ruleEntry, r *Rule, fail func(string, error) error) e
 			return fail("", monolith.Invalid("", "the rule has no "+missing.field))
 		}
 	}
+	if strings.ContainsFunc(e.Title, monolith.Misleads) {
+		return fail("title", monolith.Invalid("", "the title holds a control character, or one that turns the direction of writing"))
+	}
 	if !ruleID.MatchString(e.ID) || len(e.ID) > 64 {
 		return fail("id", monolith.Invalid("", quoted(e.ID)+" is not an id", "words of lower-case letters and digits, joined by -"))
 	}
@@ -409,6 +412,13 @@ func (c *compiler) needs(e *ruleEntry, r *Rule, sc *scopeOf, fail func(string, e
 		r.needs.source = n.Source
 	default:
 		return fail("needs.source", monolith.Invalid("", quoted(n.Source)+" is not a source", "host, cnf or remote-host"))
+	}
+	if all := monolith.CollectorNames(); n.Collector != "" && !slices.Contains(all, n.Collector) {
+		cure := strings.Join(all, ", ")
+		if near := formula.Nearest(n.Collector, all); near != "" {
+			cure = near
+		}
+		return fail("needs.collector", monolith.Invalid("", quoted(n.Collector)+" is not a collector", cure))
 	}
 	r.needs.collector = n.Collector
 	for i, entry := range n.If {

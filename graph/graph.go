@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -267,7 +266,7 @@ func badLabel(s string) string {
 		return "is empty"
 	case utf8.RuneCountInString(s) > 200:
 		return "is longer than 200 characters"
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, monolith.Misleads):
 		return "holds a control character"
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
@@ -295,8 +294,8 @@ func checkSaid(field, text string, most int) error {
 		return monolith.Invalid(field, "the text is not UTF-8")
 	case utf8.RuneCountInString(text) > most:
 		return monolith.Invalid(field, fmt.Sprintf("the text is longer than %d characters", most))
-	case strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' && c != '\r' }):
-		return monolith.Invalid(field, "the text holds a control character")
+	case strings.ContainsFunc(text, func(c rune) bool { return monolith.Misleads(c) && c != '\n' && c != '\t' && c != '\r' }):
+		return monolith.Invalid(field, "the text holds a control character, or one that turns the direction of writing")
 	}
 	return nil
 }

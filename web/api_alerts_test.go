@@ -141,6 +141,9 @@ func TestPeopleHandleAlerts(t *testing.T) {
 			t.Errorf("%d %s", got.Code, got.body)
 		}
 		wantProblem(t, say("take"), 400, kindInvalid, "by")
+		for _, turn := range "\u202A\u202B\u202C\u202D\u202E\u2066\u2067\u2068\u2069\x07" {
+			wantProblem(t, say("take", "by", "eve"+string(turn)+"nimda"), 400, kindInvalid, "by")
+		}
 		if got := say("silence", "for", "2h", "reason", "rebuild"); got.Code != 200 || !strings.Contains(got.body, `"silenced_until":"2026-03-14T14:00:00Z"`) {
 			t.Errorf("%d %s", got.Code, got.body)
 		}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"monolith"
@@ -200,8 +199,8 @@ func (s *Server) note(ctx context.Context, server, group, at, text string) (*mar
 		return nil, monolith.Invalid("text", "a note needs a text")
 	case utf8.RuneCountInString(m.Text) > 1000:
 		return nil, monolith.Invalid("text", "the text is longer than 1000 characters")
-	case strings.ContainsFunc(m.Text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }):
-		return nil, monolith.Invalid("text", "the text holds a control character")
+	case strings.ContainsFunc(m.Text, func(c rune) bool { return monolith.Misleads(c) && c != '\n' && c != '\t' }):
+		return nil, monolith.Invalid("text", "the text holds a control character, or one that turns the direction of writing")
 	case server != "" && group != "":
 		return nil, monolith.Invalid("group", "there are both a server and a group", "give one of them, or none for a note about everything")
 	}
