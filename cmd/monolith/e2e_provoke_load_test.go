@@ -189,32 +189,22 @@ func caches() round {
 	}
 }
 
-// contend lets five updates wait for a reader of a MyISAM table, who waits until they do.
+// contend lets updates wait for a reader of a MyISAM table.
 func (s *stage) contend(server string) {
-	const read, update = "SELECT GET_LOCK('turn', 60), RELEASE_LOCK('turn') FROM shop.isam", "UPDATE shop.isam SET a = a + 1"
-	c, err := s.root(server).Conn(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.ExecContext(s.t.Context(), "DO GET_LOCK('turn', 60)"); err != nil {
-		s.t.Fatal(err)
-	}
+	const reads = "SELECT SLEEP(0.15) FROM shop.isam"
 	var group sync.WaitGroup
-	run := func(n int, statement string) {
-		for range n {
-			group.Go(func() {
-				if _, err := s.root(server).ExecContext(s.t.Context(), statement); err != nil {
-					s.t.Error(err)
-				}
-			})
+	group.Go(func() {
+		if _, err := s.root(server).ExecContext(s.t.Context(), reads); err != nil {
+			s.t.Error(err)
 		}
-		s.settle(server, n, statement)
-	}
-	run(1, read)
-	run(5, update)
-	if _, err := c.ExecContext(s.t.Context(), "DO RELEASE_LOCK('turn')"); err != nil {
-		s.t.Fatal(err)
+	})
+	s.settle(server, 1, reads)
+	for range 5 {
+		group.Go(func() {
+			if _, err := s.root(server).ExecContext(s.t.Context(), "UPDATE shop.isam SET a = a + 1"); err != nil {
+				s.t.Error(err)
+			}
+		})
 	}
 	group.Wait()
 }
