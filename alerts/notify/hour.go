@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"monolith/graph"
 )
 
-// Hour is how the quantities that an alert is about went in the hour before a message.
+// Hour is how the quantities that an alert is about went in the hour before a message. Lines without any value are left out of it.
 type Hour struct {
 	Lines []Course
 	Why   string // why there are no lines, in words
@@ -21,6 +22,8 @@ type Course struct {
 	Name   string
 	Unit   string
 	Values []float64 // from oldest to newest, at the same distance; NaN: none
+	// Over says that the hour lies before the end of what is over: nothing is said of now.
+	Over bool
 }
 
 // String gives "min 3 s, mean 120 s, max 412 s, now 412 s".
@@ -41,11 +44,14 @@ func (c Course) String() string {
 			now = v
 		}
 	}
-	last := "no value now"
-	if !math.IsNaN(now) {
-		last = "now " + graph.Format(now, c.Unit)
+	last := ", no value now"
+	switch {
+	case c.Over:
+		last = ""
+	case !math.IsNaN(now):
+		last = ", now " + graph.Format(now, c.Unit)
 	}
-	return "min " + graph.Format(least, c.Unit) + ", mean " + graph.Format(sum/float64(n), c.Unit) + ", max " + graph.Format(most, c.Unit) + ", " + last
+	return "min " + graph.Format(least, c.Unit) + ", mean " + graph.Format(sum/float64(n), c.Unit) + ", max " + graph.Format(most, c.Unit) + last
 }
 
 // sparkWidth is how many characters a course is drawn with: two minutes each.
@@ -106,7 +112,25 @@ func lastHour(ctx context.Context, o *Options, n *Notice) *Notice {
 		o.Record.say("*", "the last hour can't be told: %v", err)
 		with.Hour = &Hour{Why: "the history did not answer"}
 	case hour != nil:
-		with.Hour = &Hour{Lines: hour.Lines[:min(len(hour.Lines), mostCourses)], Why: hour.Why}
+		with.Hour = &Hour{Why: hour.Why}
+		for _, c := range hour.Lines {
+			if c.Over = n.Kind == monolith.NoticeRecovery; !c.Over && o.now().Sub(n.At) < time.Minute {
+				c.Values = slices.Concat(c.Values, newest(n.Alert, c.Name))
+			}
+			if slices.ContainsFunc(c.Values, func(v float64) bool { return !math.IsNaN(v) }) && len(with.Hour.Lines) < mostCourses {
+				with.Hour.Lines = append(with.Hour.Lines, c)
+			}
+		}
 	}
 	return &with
+}
+
+// newest gives the value that an alert was judged by, which history may not hold yet.
+func newest(a *monolith.Alert, name string) []float64 {
+	for _, v := range a.Values {
+		if v.Name == name && v.Num != nil {
+			return []float64{*v.Num}
+		}
+	}
+	return nil
 }

@@ -18,12 +18,12 @@ func TestCourse(t *testing.T) {
 		of          Course
 		text, spark string
 	}{
-		{Course{"delay", "s", []float64{nan, 0, 35, 70, 70, nan}}, "min 0 s, mean 43.8 s, max 70 s, now 70 s", "·▁▅██·"},
-		{Course{"free", "bytes", []float64{1 << 30, nan, nan, nan}}, "min 1 GiB, mean 1 GiB, max 1 GiB, no value now", "█···"},
-		{Course{"idle", "", []float64{0, 0}}, "min 0, mean 0, max 0, now 0", "▁▁"},
-		{Course{"skew", "s", []float64{-1, 1}}, "min -1 s, mean 0 s, max 1 s, now 1 s", "▁█"},
-		{Course{"none", "s", []float64{nan}}, "no values", "·"},
-		{Course{"empty", "s", nil}, "no values", ""},
+		{Course{Name: "delay", Unit: "s", Values: []float64{nan, 0, 35, 70, 70, nan}}, "min 0 s, mean 43.8 s, max 70 s, now 70 s", "·▁▅██·"},
+		{Course{Name: "free", Unit: "bytes", Values: []float64{1 << 30, nan, nan, nan}}, "min 1 GiB, mean 1 GiB, max 1 GiB, no value now", "█···"},
+		{Course{Name: "idle", Unit: "", Values: []float64{0, 0}}, "min 0, mean 0, max 0, now 0", "▁▁"},
+		{Course{Name: "skew", Unit: "s", Values: []float64{-1, 1}}, "min -1 s, mean 0 s, max 1 s, now 1 s", "▁█"},
+		{Course{Name: "none", Unit: "s", Values: []float64{nan}}, "no values", "·"},
+		{Course{Name: "empty", Unit: "s", Values: nil}, "no values", ""},
 	} {
 		if text, spark := c.of.String(), c.of.Spark(); text != c.text || spark != c.spark {
 			t.Errorf("%s: %q %q, want %q %q", c.of.Name, text, spark, c.text, c.spark)
@@ -72,11 +72,20 @@ func TestMailTellsTheLastHour(t *testing.T) {
 		t.Errorf("text: %s", text)
 	}
 	recovery := Examples()[3]
-	send(recovery)
+	text, html = send(recovery)
+	contain(text, html, "max 6.67 min")
+	if strings.Contains(text+html, "now") {
+		t.Errorf("what is over has no value now: %s", text)
+	}
 	if len(asked) != 2 || !asked[0].Equal(now) || !asked[1].Equal(recovery.Alert.Closed) {
 		t.Errorf("asked for the hour before %v", asked)
 	}
-	answer = &Hour{Why: "the rule judges rows"}
+	// The value that made the alert is told, though history has none yet.
+	n := Examples()[0]
+	n.At, answer.Lines[0].Values = now, []float64{math.NaN(), 2}
+	text, html = send(n)
+	contain(text, html, "min 2 s, mean 3.45 min, max 6.87 min, now 6.87 min")
+	answer = &Hour{Lines: []Course{{Name: "other", Values: []float64{math.NaN()}}}, Why: "the rule judges rows"}
 	text, html = send(Examples()[0])
 	contain(text, html, "not known: the rule judges rows")
 	answer, wrong = nil, errors.New("no store")

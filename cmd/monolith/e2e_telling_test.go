@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"monolith/internal/mailtest"
 	"monolith/internal/mysqltest"
 )
 
@@ -84,6 +86,15 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 	if status := p.do(http.MethodPut, "/api/v1/heartbeat", map[string]any{"url": srv.URL + "/beat", "every": "10s"}, nil); status != http.StatusOK {
 		t.Errorf("heartbeat: %d", status)
 	}
+	relay := mailtest.Start(t, mailtest.Plain, "")
+	var mail struct{ ID int64 }
+	config := map[string]string{"host": "127.0.0.1", "port": strconv.Itoa(relay.Port), "tls": "none", "from": "monolith@example.com", "to": "dba@example.com"}
+	if status := p.do(http.MethodPost, "/api/v1/channels", map[string]any{"name": "mail", "kind": "mail", "config": config}, &mail); status != http.StatusCreated {
+		t.Fatalf("channel of mails: %d", status)
+	}
+	if status := p.do(http.MethodPost, "/api/v1/subscriptions", map[string]any{"name": "by mail", "channel": mail.ID, "rules": []string{"few-connections"}}, nil); status != http.StatusCreated {
+		t.Fatalf("subscription of mails: %d", status)
+	}
 	if p.get("/api/v1/telling", &st); st.Level != "ok" {
 		t.Errorf("with a channel: %+v", st)
 	}
@@ -97,6 +108,9 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 		n.Server.Name != "db1" || n.Server.Environment != "prod" || !strings.Contains(n.Server.Version, "MariaDB") || n.About != "More clients will come." {
 		t.Errorf("%+v", n)
 	}
+	if text := relay.Messages(1)[0].Text; !strings.Contains(text, "Last hour: allowed min 77, mean ") || !strings.Contains(text, ", now 77") {
+		t.Errorf("the mail does not tell the last hour: %s", text)
+	}
 	if len(n.Changes) == 0 || !strings.Contains(n.Changes[0].Text, "max_connections") {
 		t.Errorf("what changed lately: %+v", n.Changes)
 	}
@@ -106,7 +120,7 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 			Why  string
 		}
 	}
-	if p.get(fmt.Sprintf("/api/v1/alerts/%d/audience", a.ID), &who); len(who.Audience) != 1 || !who.Audience[0].Told {
+	if p.get(fmt.Sprintf("/api/v1/alerts/%d/audience", a.ID), &who); len(who.Audience) != 2 || !who.Audience[0].Told || !who.Audience[1].Told {
 		t.Errorf("who: %+v", who)
 	}
 
@@ -133,7 +147,7 @@ func TestTellingOfTheWholeProgram(t *testing.T) {
 			Attempts    int
 		}
 	}
-	if p.get("/api/v1/deliveries", &log); len(log.Deliveries) != 3 {
+	if p.get(fmt.Sprintf("/api/v1/deliveries?channel=%d", channel.ID), &log); len(log.Deliveries) != 3 {
 		t.Errorf("%+v", log)
 	}
 	for _, d := range log.Deliveries {

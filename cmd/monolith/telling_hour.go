@@ -26,13 +26,11 @@ func (a *app) lastHour(ctx context.Context, alert *monolith.Alert, to time.Time)
 			return nil, err
 		case len(tested.Servers) == 1:
 			for _, line := range tested.Servers[0].Lines {
-				if slices.ContainsFunc(line.Value, hasValue) {
-					out.Lines = append(out.Lines, notify.Course{Name: line.Name, Unit: line.Unit, Values: line.Value})
-				}
+				out.Lines = append(out.Lines, notify.Course{Name: line.Name, Unit: line.Unit, Values: line.Value})
 			}
 		}
 	}
-	if len(out.Lines) > 0 {
+	if slices.ContainsFunc(out.Lines, func(c notify.Course) bool { return slices.ContainsFunc(c.Values, hasValue) }) {
 		return out, nil
 	}
 	info, _ := a.ruleInfo(alert.Rule)
