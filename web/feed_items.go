@@ -89,7 +89,7 @@ func (s *Server) item(template, id, title, address string, created, updated time
 	title = cleanTitle(title)
 	return &feeds.Item{
 		Id: id, IsPermaLink: "false", Title: title, Link: &feeds.Link{Href: address, Type: "text/html"},
-		Description: cleanXML(content.String()), Content: cleanXML(content.String()), Created: created, Updated: updated,
+		Description: upright(cleanXML(content.String())), Content: upright(cleanXML(content.String())), Created: created, Updated: updated,
 	}, nil
 }
 
@@ -102,10 +102,14 @@ func shorten(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// cleanTitle makes one line of a text, without the characters that turn the direction of writing: they would let a text of a
-// server rearrange what stands beside it in a list.
+// cleanTitle makes one line of a text.
 func cleanTitle(text string) string {
-	text = strings.Join(strings.Fields(cleanXML(text)), " ")
+	return upright(strings.Join(strings.Fields(cleanXML(text)), " "))
+}
+
+// upright replaces the characters that turn the direction of writing: they would let a text of a server rearrange what
+// stands beside it.
+func upright(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Bidi_Control, r) {
 			return '\uFFFD'

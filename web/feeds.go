@@ -80,7 +80,7 @@ func (s *Server) serveFeed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f.Title = cleanXML(f.Title + narrowed(names, group))
+	f.Title = cleanTitle(f.Title + narrowed(names, group))
 	body, kind, err := write(f)
 	if err != nil {
 		return fmt.Errorf("web: feed %s: %w", name, err)

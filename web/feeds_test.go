@@ -56,6 +56,9 @@ func readFeed(t *testing.T, x *site, path string) *gofeed.Feed {
 	if w.Code != http.StatusOK {
 		t.Fatalf("%s: %d %s", path, w.Code, w.body)
 	}
+	if strings.Contains(w.body, "\u202e") {
+		t.Errorf("%s: a text of a server turns the direction of writing", path)
+	}
 	f, err := gofeed.NewParser().ParseString(w.body)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", path, err, w.body)
