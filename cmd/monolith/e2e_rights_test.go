@@ -23,7 +23,7 @@ var rightsOf = map[string][]string{
 var toldTwice = []string{"checkpoint-age-high", "history-list-length"}
 
 // TestRightsTakenAway takes each right from Monolith's account on a real MariaDB and a real MySQL 5.6. Every rule that read something
-// which is not read any more says so within two polls and names the right; once it is given back, all is as before.
+// which is not read any more says so within two polls and names the right; once it is given back, all is as before. Then people switch the collectors off.
 func TestRightsTakenAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -62,7 +62,39 @@ func TestRightsTakenAway(t *testing.T) {
 				}
 			}
 		}
+		s.switchOff(before)
 	})
+}
+
+// switchOff switches off all collectors but the status's, as people do: what they read counts no more.
+func (s *stage) switchOff(before map[string]map[monolith.AlertKey]monolith.RuleStatus) {
+	list, err := s.db.Servers(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	off := slices.DeleteFunc(monolith.CollectorNames(), func(name string) bool { return name == "status" })
+	for i := range list {
+		list[i].CollectorsOff = off
+		if err := s.db.UpdateServer(s.t.Context(), &list[i]); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.reload()
+	time.Sleep(2 * time.Minute) // all rules are judged once a minute at least
+	for _, info := range s.alerts.Rules() {
+		if info.ID == "connection-failures" {
+			continue // it is judged by the status; the cache of hosts only says whose they are
+		}
+		reads := slices.ContainsFunc(info.Inputs, func(name string) bool { return slices.Contains(off, monolith.CollectorOf(name)) })
+		for server := range before {
+			for key, st := range s.statuses(server) {
+				if was := before[server][key].State; key.Rule == info.ID && (reads || len(listsOf(info)) > 0) && (was == monolith.StateOK || was == monolith.StateOpen) &&
+					!(slices.Contains(toldTwice, info.ID) && server != "old") && (st.State != monolith.StateCannotEvaluate || !strings.Contains(st.Why, "switched off")) {
+					s.t.Errorf("with all collectors off on %s, %s %s is %s: %s", server, key.Rule, key.Instance, st.State, st.Why)
+				}
+			}
+		}
+	}
 }
 
 // listsOf gives the lists that a rule is about or counts.
