@@ -82,7 +82,7 @@ func TestOpenAlreadyObeysTheSubscription(t *testing.T) {
 	d.subscribe(monolith.Subscription{Name: "later", Levels: []monolith.Level{crit}, Delay: time.Hour})
 	d.subscribe(monolith.Subscription{Name: "gathered", Levels: []monolith.Level{crit}, Digest: 10 * time.Minute})
 	d.pass(40 * time.Minute)
-	d.want("12:10:00 people: [CRIT] 1 alerts", "12:30:00 people: [CRIT] acme/db1 lag")
+	d.want("12:10:00 people: [CRIT] 1 alert", "12:30:00 people: [CRIT] acme/db1 lag")
 	for _, a := range d.alerts[1:] {
 		a.Closed = d.now
 	}

@@ -282,7 +282,7 @@ func TestLimitPerHourMakesADigest(t *testing.T) {
 	d.pass(20 * time.Minute)
 	d.open(2, "more", crit)
 	d.pass(40 * time.Minute)
-	d.want("13:00:00 people: [CRIT] 8 alerts")
+	d.want("13:00:00 people: [CRIT] 8 alerts, 1 over")
 	if n := len(d.box.deliveries); n != 11 {
 		t.Errorf("%d deliveries", n)
 	}
@@ -297,10 +297,10 @@ func TestDigest(t *testing.T) {
 	d.pass(time.Minute)
 	d.close(a, monolith.ClosedCleared)
 	d.pass(20 * time.Minute)
-	d.want("12:15:00 people: [CRIT] 2 alerts")
+	d.want("12:15:00 people: [CRIT] 2 alerts, 1 over")
 	d.close(d.alerts[1], monolith.ClosedCleared)
 	d.pass(20 * time.Minute)
-	d.want("12:37:00 people: [OK] 1 alerts")
+	d.want("12:37:00 people: [OK] 1 alert over")
 }
 
 func TestDailyLine(t *testing.T) {

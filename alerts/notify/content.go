@@ -26,7 +26,7 @@ func title(n *Notice) string {
 		}
 		return fmt.Sprintf("[%s] %s open", short[n.Level()], n.Open)
 	case monolith.NoticeDigest:
-		return fmt.Sprintf("[%s] %d alerts", short[n.Level()], len(n.Others)+n.More)
+		return fmt.Sprintf("[%s] %s", short[n.Level()], howMany(n))
 	}
 	if n.Alert == nil {
 		return "[" + short[n.Level()] + "] " + n.Where()
@@ -53,6 +53,28 @@ func what(a *monolith.Alert) string {
 		text += " (" + a.Instance + ")"
 	}
 	return text
+}
+
+// howMany counts the alerts of a digest: "5 alerts, 2 over".
+func howMany(n *Notice) string {
+	over := 0
+	for i := range n.Others {
+		if n.Others[i].Level == monolith.LevelOK {
+			over++
+		}
+	}
+	all := len(n.Others) + n.More
+	text := strconv.Itoa(all) + " alerts"
+	if all == 1 {
+		text = "1 alert"
+	}
+	switch over {
+	case 0:
+		return text
+	case all:
+		return text + " over"
+	}
+	return fmt.Sprintf("%s, %d over", text, over)
 }
 
 // where gives the server of an alert with its group.

@@ -147,6 +147,14 @@ func TestPagerLine(t *testing.T) {
 	if got := oneLine(written(o, "subject", n, ""), mostSubject); got != want[5] || pagerLine(o, n) != want[5] {
 		t.Errorf("subject of a digest: %q", got)
 	}
+	n.Others[0].Level = monolith.LevelOK
+	if text := chatText(o, n); !strings.HasPrefix(text, "[CRIT] 5 alerts, 1 over\nOK acme/prod/db4 Disk will be full: /data 91 % used: over\n") {
+		t.Errorf("a digest with what is over: %q", text)
+	}
+	n.Others, n.More = n.Others[:1], 0
+	if got := title(n); got != "[OK] 1 alert over" {
+		t.Errorf("a digest of what is over: %q", got)
+	}
 	n = Examples()[0]
 	n.Alert.Summary = "größer als 90 % → voll " + strings.Repeat("sehr ", 60)
 	got := pagerLine(o, n)
