@@ -48,7 +48,7 @@ func (s *Server) maintenanceCalendar(w http.ResponseWriter, r *http.Request) err
 	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzoffsetfrom), "+0000")
 	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzoffsetto), "+0000")
 	standard.SetProperty(ics.ComponentProperty(ics.PropertyTzname), "UTC")
-	cal.SetRefreshInterval("PT1H", ics.WithValue("DURATION"))
+	cal.SetRefreshInterval("PT1H")
 	for i := range windows {
 		if place, ok := placeOf(&windows[i], servers, wanted, group); ok {
 			s.addOccurrences(r, cal, &windows[i], place)

@@ -296,7 +296,7 @@ func TestMaintenanceCalendar(t *testing.T) {
 	x.alerts.windows = nil
 	w := x.get(t, "/feeds/maintenance.ics")
 	cal, err := ics.ParseCalendar(strings.NewReader(w.body))
-	if err != nil || len(cal.Events()) != 0 || len(cal.Timezones()) != 1 || !strings.Contains(w.body, "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n") {
+	if err != nil || len(cal.Events()) != 0 || len(cal.Timezones()) != 1 || !strings.Contains(w.body, "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n") || !strings.Contains(w.body, "\r\nREFRESH-INTERVAL;VALUE=DURATION:PT1H\r\n") {
 		t.Errorf("empty: %v\n%s", err, w.body)
 	}
 	if again := x.get(t, "/feeds/maintenance.ics", "If-None-Match", w.Header().Get("Etag")); again.Code != http.StatusNotModified {
