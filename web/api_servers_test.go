@@ -309,8 +309,8 @@ func TestListsAreStableAndPaged(t *testing.T) {
 	if p.Cure != "did you mean group?" {
 		t.Errorf("cure: %q", p.Cure)
 	}
-	p = wantProblem(t, x.get(t, "/api/v1/servers/aa"), http.StatusNotFound, kindNotFound, "")
-	if !strings.Contains(p.Cure, `"`) {
+	p = wantProblem(t, x.get(t, "/api/v1/servers/A"), http.StatusNotFound, kindNotFound, "")
+	if !strings.Contains(p.Cure, `"a"`) {
 		t.Errorf("cure: %q names no server", p.Cure)
 	}
 }
