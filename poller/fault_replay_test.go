@@ -184,7 +184,7 @@ func TestReplicationStatusThatHangs(t *testing.T) {
 	t.Parallel()
 	s := replay.Start(t, healthy().With("SHOW REPLICA STATUS", replay.Table(
 		[]string{"Replica_IO_Running", "Replica_SQL_Running", "Seconds_Behind_Source", "Channel_Name"}, []string{"Yes", "Yes", "7", ""})))
-	d := drive(t, s, 500*time.Millisecond)
+	d := drive(t, s, 2*time.Second)
 	var state *monolith.State
 	poll := func() *monolith.Snapshot {
 		snap := d.poll(t)
