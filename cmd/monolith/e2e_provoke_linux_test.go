@@ -49,7 +49,7 @@ func TestProvokedDisk(t *testing.T) {
 					if err := syscall.Statfs(mount, &st); err != nil {
 						s.t.Fatal(err)
 					}
-					fill := int(int64(st.Bavail)*st.Bsize - int64(st.Blocks)*st.Bsize/10)
+					fill := int((int64(st.Bavail) - int64(st.Blocks)/10) * int64(st.Bsize))
 					if err := os.WriteFile(filepath.Join(mount, "dump.sql"), []byte(strings.Repeat("x", fill)), 0o600); err != nil {
 						s.t.Fatal(err)
 					}

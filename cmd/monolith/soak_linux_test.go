@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -97,31 +96,6 @@ func newSoak(t *testing.T, n int) *soak {
 	}
 	f.began = time.Now()
 	return f
-}
-
-// recorded takes down what a real server says.
-func recorded(t *testing.T, db *sql.DB) *replay.Recording {
-	t.Helper()
-	pairs := func(statement string) map[string]string {
-		rows, err := db.QueryContext(t.Context(), statement)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		all := map[string]string{}
-		for rows.Next() {
-			var name, value string
-			if err := rows.Scan(&name, &value); err != nil {
-				t.Fatal(err)
-			}
-			all[name] = value
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	return replay.Record(pairs("SHOW GLOBAL VARIABLES"), pairs("SHOW GLOBAL STATUS"))
 }
 
 // visit looks at pages again and again, as people do, and keeps some live streams open that come and go. The function that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -255,4 +256,29 @@ func watchAll(t *testing.T, servers []monolith.Server, ran *runs, also func() bo
 	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// recorded takes down what a real server says.
+func recorded(t *testing.T, db *sql.DB) *replay.Recording {
+	t.Helper()
+	pairs := func(statement string) map[string]string {
+		rows, err := db.QueryContext(t.Context(), statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		all := map[string]string{}
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				t.Fatal(err)
+			}
+			all[name] = value
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	return replay.Record(pairs("SHOW GLOBAL VARIABLES"), pairs("SHOW GLOBAL STATUS"))
 }
