@@ -373,9 +373,12 @@ func (s *Service) fleet(ctx context.Context, at time.Time) {
 	}
 }
 
-// Flush writes what waits for the store, and the memory of all servers. Call it before the end.
+// Flush writes what waits for the store, and the memory of all servers. Call it before the end. While others wait for a store
+// that hangs it gives [monolith.ErrUnavailable] when ctx ends: the end must not wait for ever.
 func (s *Service) Flush(ctx context.Context) error {
-	s.writing.wait()
+	if err := s.writing.take(ctx); err != nil {
+		return err
+	}
 	defer s.writing.give()
 	s.mu.Lock()
 	ids := slices.Sorted(maps.Keys(s.servers))

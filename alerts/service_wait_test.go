@@ -37,6 +37,7 @@ func TestNobodyWaitsForOthersForEver(t *testing.T) {
 			"acknowledge": func(ctx context.Context) error { _, err := f.service.Acknowledge(ctx, id, "eve", ""); return err },
 			"silence":     func(ctx context.Context) error { return f.service.DeleteSilence(ctx, 7) },
 			"own rule":    func(ctx context.Context) error { return f.service.DeleteOwnRule(ctx, "x") },
+			"the end":     f.service.Flush,
 		} {
 			began := time.Now()
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
