@@ -50,8 +50,8 @@ type BackTestLine struct {
 // BackTestEpisode is one alert that would have been.
 type BackTestEpisode struct {
 	Instance string    `json:"instance,omitempty"`
-	Level    Level     `json:"level"` // the highest
-	From     time.Time `json:"from"`
+	Level    Level     `json:"level"`       // the highest
+	From     time.Time `json:"from"`        // when the back-test begins, if it was open before
 	To       time.Time `json:"to,omitzero"` // zero: still open at the end
 	Summary  string    `json:"summary"`
 }

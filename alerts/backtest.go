@@ -135,10 +135,13 @@ func (s *Service) backTest(ctx context.Context, cat *Catalogue, r *Rule, srv *mo
 		}
 		events := p.poll(i, at)
 		if at.Before(t.From) {
+			p.noteEpisodes(out, events, t.From) // what is open then has begun by then
 			continue
 		}
-		p.note(out, events, at, rng.Step)
+		p.noteEpisodes(out, events, at)
+		p.note(out, at, rng.Step)
 	}
+	out.Episodes = slices.DeleteFunc(out.Episodes, func(e monolith.BackTestEpisode) bool { return e.To.Equal(t.From) }) // over by then
 	out.Lines = p.lines
 	if out.Note == "" && out.Unknown > (t.To.Sub(t.From))/2 {
 		out.Note = "for more than half of the time the rule could not be judged: " + p.why
@@ -268,7 +271,7 @@ func (p *replayed) poll(i int, at time.Time) []Transition {
 		}
 		nums[c], values[c] = append(nums[c], s.Metric), append(values[c], monolith.Float(v))
 	}
-	for _, c := range []string{"status", "variables", "replication", "innodb", "host", "sizes", "keys", "server", "self"} {
+	for _, c := range append(monolith.CollectorNames(), "server", "self") { // history lets values hold between their runs
 		if !snap.Polled && !atEase(c) {
 			continue
 		}
@@ -325,8 +328,8 @@ func textAt(s *monolith.Series, at time.Time) (string, bool) {
 	return text, found
 }
 
-// note takes down what one evaluation said.
-func (p *replayed) note(out *monolith.BackTestServer, events []Transition, at time.Time, step time.Duration) {
+// noteEpisodes takes down which alerts one evaluation opened, raised and closed.
+func (p *replayed) noteEpisodes(out *monolith.BackTestServer, events []Transition, at time.Time) {
 	for _, t := range events {
 		switch t.Kind {
 		case monolith.EventOpened:
@@ -343,6 +346,10 @@ func (p *replayed) note(out *monolith.BackTestServer, events []Transition, at ti
 			}
 		}
 	}
+}
+
+// note takes down what stands after an evaluation.
+func (p *replayed) note(out *monolith.BackTestServer, at time.Time, step time.Duration) {
 	if len(p.open) > 0 {
 		out.Open += step
 	}

@@ -164,3 +164,50 @@ func TestBackTestEnds(t *testing.T) {
 		t.Errorf("three months in steps of %s", got)
 	}
 }
+
+// TestBackTestGoesByWhatWasThere: an hourly value that history lacks is not known at once, as if its collector had run in vain,
+// and an alert that was open already when the time begins is told.
+func TestBackTestGoesByWhatWasThere(t *testing.T) {
+	f, h, day := backTestFleet(t)
+	h.gauges["server.databases"] = func(at time.Time) float64 {
+		if at.Hour() == 10 {
+			return math.NaN()
+		}
+		return 5
+	}
+	const many = `
+id: many-databases
+title: Many
+window: 15m
+let:
+  there: {is: server.databases}
+when:
+- if: there > limit.there && (rate(status.Questions) ?? 0) >= 0
+  limits: {warn: {there: 3}}
+  clear: {after: 1m}
+summary: "{there}"
+says: "{there}"
+`
+	got, err := f.service.BackTest(t.Context(), monolith.BackTest{From: day.Add(8 * time.Hour), To: day.Add(12 * time.Hour), Source: many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := got.Servers[0]
+	if one.Unknown < 55*time.Minute || one.Unknown > 65*time.Minute {
+		t.Errorf("unknown for %s of an hour", one.Unknown)
+	}
+	// It was open before the time that is asked for, and stays so.
+	if len(one.Episodes) != 1 || !one.Episodes[0].From.Equal(got.From) || !one.Episodes[0].To.IsZero() || one.Open < 235*time.Minute {
+		t.Errorf("open for %s: %+v", one.Open, one.Episodes)
+	}
+	// What closed before it is not told.
+	h.gauges["server.databases"] = func(at time.Time) float64 {
+		return map[bool]float64{true: 5, false: 1}[at.Before(day.Add(8*time.Hour-90*time.Second))]
+	}
+	if got, err = f.service.BackTest(t.Context(), monolith.BackTest{From: day.Add(8 * time.Hour), To: day.Add(12 * time.Hour), Source: many}); err != nil {
+		t.Fatal(err)
+	}
+	if one := got.Servers[0]; len(one.Episodes) != 0 || one.Open != 0 {
+		t.Errorf("over before: open for %s: %+v", one.Open, one.Episodes)
+	}
+}
