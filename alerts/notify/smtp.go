@@ -100,7 +100,12 @@ type smtpConn struct {
 	net.Conn
 	text  transcript
 	again []byte // what is read once more before anything else, and is not written down again
+	read  int    // bytes the relay said
 }
+
+// mostSaid is how many bytes a relay may say in one dialogue. Answers are gathered whole, and one without an end would
+// take all memory before its time is over.
+const mostSaid = 1 << 20
 
 func (c *smtpConn) Read(p []byte) (int, error) {
 	if len(c.again) > 0 {
@@ -108,7 +113,11 @@ func (c *smtpConn) Read(p []byte) (int, error) {
 		c.again = c.again[n:]
 		return n, nil
 	}
-	n, err := c.Conn.Read(p)
+	if c.read >= mostSaid {
+		return 0, fmt.Errorf("the relay said more than %d bytes", mostSaid)
+	}
+	n, err := c.Conn.Read(p[:min(len(p), mostSaid-c.read)])
+	c.read += n
 	c.text.received(p[:n])
 	return n, err
 }

@@ -167,3 +167,25 @@ func TestMailSentAgainHasItsID(t *testing.T) {
 		}
 	}
 }
+
+// A relay that talks without an end is left, whether in one line or in many: its answers are gathered in memory. It is tried again.
+func TestMailEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"line":  "250-" + strings.Repeat("x", 4<<20) + "\r\n250 ok",
+		"lines": strings.Repeat("250-more and more\r\n", 1<<18) + "250 ok",
+	} {
+		for _, mode := range []string{"none", "starttls"} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				channel := relayOf(t, speaks(map[string]string{"EHLO": answer, "HELO": answer}))
+				channel.Config["tls"] = mode
+				record := &Dialogue{}
+				_, err := sender(t, channel, Options{Record: record}).Send(t.Context(), Examples()[0])
+				if err == nil || IsPermanent(err) || !strings.Contains(err.Error(), "said more than") {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+	}
+}
