@@ -34,6 +34,8 @@ type Config struct {
 	MaxParallel int
 	// Version is told to servers as the connection attribute program_version.
 	Version string
+
+	rightsShare time.Duration // in place of the constant, for tests; 0: that
 }
 
 // Poller polls servers on their schedules. Its methods may be called from any goroutine.

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"cmp"
 	"context"
 	"hash/crc32"
 	"maps"
@@ -160,7 +161,7 @@ const (
 // of the slow schedule, when a collector was denied what it had, and when people ask.
 func (p *poll) doubtsRights(now time.Time) bool {
 	ps := &p.t.poll
-	return p.all || ps.denial || p.slow && now.Sub(ps.rightsAt) >= min(rightsShare*ps.rightsTook, rightsRest)
+	return p.all || ps.denial || p.slow && now.Sub(ps.rightsAt) >= min(cmp.Or(p.t.p.cfg.rightsShare, rightsShare)*ps.rightsTook, rightsRest)
 }
 
 // noteDenial remembers whether a collector was denied a right, and that it was not before.

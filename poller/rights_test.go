@@ -169,7 +169,7 @@ func TestRevokedRightsAreMissedAtOnce(t *testing.T) {
 			t.Parallel()
 			db := start(t)
 			user, password := db.NewUser(t, "PROCESS, REPLICATION CLIENT ON *.*", "SELECT ON mysql.*")
-			w := follow(t, spaced(2*time.Second, everySecond(t, db, user, password)))
+			w := follow(t, spaced(2*time.Second, everySecond(t, db, user, password)), func(c *Config) { c.rightsShare = 1 })
 			w.next(t, "every collector", func(*monolith.Snapshot) bool { return everyOneRan(w) })
 			w.next(t, "a poll of the fast collectors alone", func(s *monolith.Snapshot) bool { return s.Polled && costOf(s, "accounts") == nil })
 			before := w.Stats().Connects
