@@ -284,7 +284,8 @@ func (b *Browser) Type(selector, text string) {
 	if text == "" {
 		text = kb.Backspace
 	}
-	run(b, "type into "+selector, chromedp.SendKeys(field, text))
+	// Not by chromedp.SendKeys, which reads the field's attributes while the page may be changing them.
+	run(b, "type into "+selector, chromedp.KeyEvent(text))
 }
 
 // Press types keys into whatever has the focus, as for keyboard shortcuts.
