@@ -236,7 +236,7 @@ func newCoreNames() coreNames {
 
 // coreSections adds what the poller itself measured. own and sends are as they were just before the
 // status was asked, which is what the server's counters in it hold of us.
-func (p *poll) coreSections(took time.Duration, skipped uint64, own [len(ownNames)]monolith.Num, sends uint64) {
+func (p *poll) coreSections(took time.Duration, skipped uint64) {
 	gap := monolith.Num{}
 	if p.t.poll.clockAt != (time.Time{}) {
 		gap = monolith.Float(p.t.poll.clockGap.Seconds())
@@ -247,9 +247,9 @@ func (p *poll) coreSections(took time.Duration, skipped uint64, own [len(ownName
 		bytes += c.Bytes
 		statements += c.Statements
 	}
-	self := append(make([]monolith.Num, 0, 7+len(own)),
+	self := append(make([]monolith.Num, 0, 7+len(p.own)),
 		monolith.Float(took.Seconds()), monolith.Int(bytes), monolith.Int(int64(statements)), monolith.Uint(skipped),
-		monolith.Float(p.interval.Seconds()), monolith.Uint(sends), monolith.Uint(sends))
+		monolith.Float(p.interval.Seconds()), monolith.Uint(p.sends), monolith.Uint(p.sends))
 	up, polled := monolith.Bool(p.snap.Up), monolith.Bool(p.snap.Polled)
 	if p.blind {
 		up, polled = monolith.Num{}, monolith.Num{}
@@ -258,5 +258,5 @@ func (p *poll) coreSections(took time.Duration, skipped uint64, own [len(ownName
 	p.snap.Sections = append(p.snap.Sections,
 		monolith.Section{Collector: "server", NumNames: names.server,
 			Nums: []monolith.Num{up, polled, gap}},
-		monolith.Section{Collector: "self", NumNames: names.self, Nums: append(self, own[:]...)})
+		monolith.Section{Collector: "self", NumNames: names.self, Nums: append(self, p.own[:]...)})
 }

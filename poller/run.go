@@ -86,6 +86,10 @@ type poll struct {
 	remade   int  // connections made in this poll
 	again    bool // one of them after a collector lost the one before
 	blind    bool // Monolith itself could not ask
+
+	// What our statements had added when the status was read, those of this poll's login among them; without a status, when the poll began.
+	own   [len(ownNames)]monolith.Num
+	sends uint64
 }
 
 // runPoll polls the server once. It gives nil when the poller stops meanwhile.
@@ -121,7 +125,7 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	}
 	ps.long.merge(p)
 	host := p.startHost(ctx)
-	own, sends := ps.load.record()
+	p.own, p.sends = ps.load.record()
 	p.database(ctx, life)
 	host.merge(ctx)
 	if isStopped(ctx) {
@@ -130,7 +134,7 @@ func (t *target) runPoll(life context.Context, w job, server *monolith.Server) *
 	ps.run = max(ps.run, 1)
 	p.snap.Run = ps.run
 	p.snap.ClockGap = ps.clockGap
-	p.coreSections(time.Since(began), skipped, own, sends)
+	p.coreSections(time.Since(began), skipped)
 	t.noteChange(p.snap)
 	ps.first = false
 	return p.snap
@@ -258,6 +262,7 @@ func (p *poll) status(ctx context.Context, c *Collector) bool {
 			p.snap.Up = true
 			return true // the other collectors go on
 		}
+		p.own, p.sends = ps.load.record()
 		r := p.collect(ctx, c, ps.session, p.timeout(c))
 		if r.err != nil && errors.Is(r.err, errLost) && mayRetry && ctx.Err() == nil {
 			mayRetry = false
