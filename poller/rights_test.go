@@ -221,7 +221,7 @@ func TestDoubtsAboutRights(t *testing.T) {
 		{denial: true, at: now, took: time.Minute, want: true},
 		{all: true, at: now, took: time.Minute, want: true},
 	} {
-		p := poll{all: c.all, slow: c.slow, t: &target{}}
+		p := poll{all: c.all, slow: c.slow, t: &target{p: &Poller{}}}
 		p.t.poll.denial, p.t.poll.rightsAt, p.t.poll.rightsTook = c.denial, c.at, c.took
 		if got := p.doubtsRights(now); got != c.want {
 			t.Errorf("%+v: %v", c, got)
